@@ -1,0 +1,1 @@
+"""railfab: model, generate, push and check rail-optimized GPU fabrics on SONiC."""

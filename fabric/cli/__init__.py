@@ -1,0 +1,1 @@
+"""The command line: arguments and exit codes, nothing else. One file a verb; nobody imports this room."""
