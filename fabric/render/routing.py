@@ -1,0 +1,218 @@
+"""frr.conf of one switch: what the template is given, derived from the Plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network, ip_interface, ip_network
+
+from fabric.errors import RenderError
+from fabric.render.device import with_prefix
+from fabric.render.scope import Scope
+from fabric.values.plan import LifeState, PlannedPort, PortUse, Role
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """One BGP session: the far end's address (or our port, unnumbered), its ASN, its peer group."""
+
+    address: str
+    asn: int
+    group: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A peer group: all far ends of one role. Map names lack the family's tag."""
+
+    name: str
+    map_in: str
+    map_out: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyMap:
+    """One route-map in one family. `only_own`: permits the switch's own prefixes and nothing else."""
+
+    name: str
+    only_own: bool
+    prefer_global: bool
+    weighted: bool
+
+
+@dataclass(slots=True)
+class Family:
+    """One address family; `tag` (V4, V6) is in the names of its maps and lists, where TSA looks for it."""
+
+    tag: str
+    name: str
+    ip: str
+    bits: int
+    default: str
+    set_src_map: str
+    loopback: str
+    source: str
+    networks: list[str]
+    aggregates: list[str]
+    management: list[str]
+    groups: list[Group] = field(default_factory=list)
+    maps: list[PolicyMap] = field(default_factory=list)
+
+
+_NAMES = {
+    4: ("V4", "ipv4", "ip", 32, "0.0.0.0/0", "RM_SET_SRC"),
+    6: ("V6", "ipv6", "ipv6", 128, "::/0", "RM_SET_SRC6"),
+}
+
+
+def session_ports(scope: Scope) -> list[PlannedPort]:
+    """Ports with an eBGP session, in natural order. A planned place has none yet."""
+    return [
+        port
+        for port in scope.fabric
+        if port.peer_asn is not None and port.use is PortUse.FABRIC and port.state is not LifeState.PLANNED
+    ]
+
+
+def frr_text(scope: Scope) -> str:
+    """The whole frr.conf. RenderError where the routing options do not go together."""
+    refuse(scope)
+    routing, switch = scope.plan.routing, scope.switch
+    families = [family(scope, version) for version in versions(scope)]
+    peers = [peer for port in session_ports(scope) for peer in _peers(scope, port)]
+    groups = sorted({peer.group for peer in peers})
+    role_of = {peer.group: peer.group.partition("_")[0] for peer in peers}
+    shared: list[Group] = []
+    for name in groups:
+        group = Group(name, f"FROM_{role_of[name]}_", f"TO_{role_of[name]}_")
+        shared.append(group)
+        for one in families:
+            if routing.unnumbered or name.endswith(one.tag):
+                one.groups.append(group)
+                one.maps += _maps(scope, group, one)
+    return scope.templates.text(
+        "frr/frr.conf.j2",
+        hostname=switch.name,
+        asn=switch.asn,
+        router_id=router_id(scope),
+        release=scope.release,
+        families=families,
+        groups=shared,
+        peers=peers,
+        fabric_interfaces=[port.name for port in session_ports(scope)],
+        unnumbered=routing.unnumbered,
+        bfd=routing.bfd,
+        keepalive_s=routing.keepalive_s,
+        hold_s=routing.hold_s,
+        connect_s=routing.connect_s,
+        maximum_paths=routing.maximum_paths,
+        prefix_limit=routing.prefix_limit,
+    )
+
+
+def refuse(scope: Scope) -> None:
+    """Refuse what the stock image cannot do in this mode, with the reason."""
+    routing, release, name = scope.plan.routing, scope.release, scope.switch.name
+    if routing.bfd:
+        raise RenderError(
+            f"{name}: BFD is asked for, but SONiC's bgp container starts no bfdd in routing mode frr (supervisord.conf.j2); "
+            "use routing mode frr-mgmt, or leave BFD off: carrier loss, timers and the path audit find a silent link"
+        )
+    if routing.maximum_paths > release.frr_paths:
+        raise RenderError(
+            f"{name}: maximum_paths {routing.maximum_paths} is above the {release.frr_paths} next hops of SONiC "
+            f"{release.name}; lower it or choose a newer release"
+        )
+    if not routing.ipv4 and not routing.ipv6:
+        raise RenderError(f"{name}: neither IPv4 nor IPv6 is asked for; choose one or both")
+
+
+def versions(scope: Scope) -> tuple[int, ...]:
+    """IP versions in use, 4 before 6."""
+    routing = scope.plan.routing
+    return (*((4,) if routing.ipv4 else ()), *((6,) if routing.ipv6 else ()))
+
+
+def router_id(scope: Scope) -> str:
+    """The IPv4 loopback. A fabric of IPv6 alone still needs one for this."""
+    for address in scope.switch.loopbacks:
+        interface = ip_interface(address)
+        if interface.version == 4:
+            return str(interface.ip)
+    raise RenderError(
+        f"{scope.switch.name}: no IPv4 loopback, and BGP's router id is taken from it; give the intent an IPv4 loopback pool"
+    )
+
+
+def family(scope: Scope, version: int) -> Family:
+    """One address family without its groups."""
+    tag, name, ip, bits, default, set_src = _NAMES[version]
+    loopbacks = _of(version, map(with_prefix, scope.switch.loopbacks))
+    if not loopbacks:
+        raise RenderError(f"{scope.switch.name}: no IPv{version} loopback; give the intent a pool of them")
+    source = str(ip_interface(loopbacks[0]).ip)
+    return Family(
+        tag=tag,
+        name=name,
+        ip=ip,
+        bits=bits,
+        default=default,
+        set_src_map=set_src,
+        loopback=f"{source}/{bits}",
+        source=source,
+        networks=_of(version, map(with_prefix, scope.switch.networks)),
+        aggregates=_of(version, scope.switch.aggregates),
+        management=_of(version, (scope.plan.services.mgmt_network,)),
+    )
+
+
+def _of(version: int, prefixes: Iterable[str]) -> list[str]:
+    """Those of one IP version, spelled and sorted as FRR prints them."""
+    networks = (ip_network(prefix, strict=False) for prefix in prefixes)
+    return [str(network) for network in sorted((n for n in networks if n.version == version), key=_place)]
+
+
+def _place(network: IPv4Network | IPv6Network) -> tuple[int, int]:
+    return int(network.network_address), network.prefixlen
+
+
+def _peers(scope: Scope, port: PlannedPort) -> list[Peer]:
+    assert port.peer_asn is not None  # noqa: S101 - session_ports chose it
+    peer = scope.plan.switches.get(port.peer_device or "")
+    if peer is None:
+        raise RenderError(f"{scope.switch.name}: {port.name} has a session with {port.peer_device}, which is no switch")
+    role = peer.role.name
+    description = f"{port.peer_device}:{port.peer_port}"
+    if scope.plan.routing.unnumbered:
+        return [Peer(port.name, port.peer_asn, role, description)]
+    result = []
+    for address in port.peer_addresses:
+        interface = ip_interface(address)
+        if interface.version in versions(scope):
+            result.append(Peer(str(interface.ip), port.peer_asn, f"{role}_{_NAMES[interface.version][0]}", description))
+    if not result:
+        raise RenderError(f"{scope.switch.name}: {port.name} has a session and no address of its far end")
+    return result
+
+
+def _maps(scope: Scope, group: Group, one: Family) -> list[PolicyMap]:
+    routing = scope.plan.routing
+    # A leaf carries nothing through: it announces its own and only its own. Upper tiers pass on what they learn.
+    only_own = scope.switch.role in (Role.LEAF, Role.STORAGE)
+    numbered6 = one.tag == "V6" and not routing.unnumbered
+    return [
+        PolicyMap(f"{group.map_in}{one.tag}", False, numbered6, False),
+        PolicyMap(f"{group.map_out}{one.tag}", only_own, False, routing.weighted_ecmp),
+    ]
+
+
+def covers_management(scope: Scope) -> None:
+    """Refuse a Plan whose announced prefixes reach into the management network."""
+    management = ip_network(scope.plan.services.mgmt_network)
+    for prefix in scope.switch.networks:
+        network = ip_network(with_prefix(prefix))
+        if network.version == management.version and network.overlaps(management):  # type: ignore[arg-type]
+            raise RenderError(
+                f"{scope.switch.name}: {prefix} overlaps the management network {management}; the fabric must not carry it"
+            )

@@ -1,0 +1,38 @@
+"""One switch: all CONFIG_DB tables and the FRR text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fabric.errors import RenderError
+from fabric.render import device, policy, qos, routing
+from fabric.render.scope import scope
+from fabric.values.device_config import DeviceConfig, Row
+from fabric.values.plan import Plan
+
+
+def render_switch(plan: Plan, name: str, templates: Path | None = None) -> DeviceConfig:
+    """What switch `name` must hold: only rows we own, all values text, no mac, no empty table.
+
+    `templates` lies over railfab's own templates. RenderError when the Plan cannot be expressed, InputError
+    for a mistake in a template.
+    """
+    chosen = scope(plan, name, policy.templates(templates))
+    routing.covers_management(chosen)
+    rows = {table: content for module in (device, qos) for table, content in module.tables(chosen) if content}
+    _clean(name, rows)
+    return DeviceConfig(device=name, tables=dict(sorted(rows.items())), frr=routing.frr_text(chosen))
+
+
+def _clean(name: str, tables: dict[str, dict[str, Row]]) -> None:
+    """Refuse what must never leave the building; every row of one kind shares its dict, so this is cheap."""
+    seen: set[int] = set()
+    for table, rows in tables.items():
+        for key, row in rows.items():
+            if id(row) in seen:
+                continue
+            seen.add(id(row))
+            for field, value in row.items():
+                texts = value if isinstance(value, list) else [value]
+                if any(not isinstance(text, str) or text in ("", "None", "null") or text[0] == "[" for text in texts):
+                    raise RenderError(f"{name}: {table}|{key}: {field} would be {value!r}; that is no CONFIG_DB value")
