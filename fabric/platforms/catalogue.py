@@ -114,13 +114,14 @@ def _cages(
             index = group["index"] + at
             number = index + group.get("alias_offset", 0)
             modes = {
-                mode: (tuple(pattern[at]) if isinstance(pattern, list) else _aliases(mode, pattern, number))
+                mode: (tuple(pattern[at]) if isinstance(pattern, list) else child_aliases(mode, pattern, number))
                 for mode, pattern in group["modes"].items()
             }
             yield f"Ethernet{group['first'] + at * group['step']}", index, lanes, modes
 
 
-def _aliases(mode: str, pattern: str, number: int) -> tuple[str, ...]:
+def child_aliases(mode: str, pattern: str, number: int) -> tuple[str, ...]:
+    """Aliases that a pattern of the catalogue gives the children of one cage in one mode."""
     count = sum(part.count for part in parse_mode(mode))
     return tuple(
         pattern.replace("{i}", str(number)).replace("{n}", str(n + 1)).replace("{a}", chr(ord("a") + n))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.errors import PlatformError
-from fabric.platforms.catalogue import SCHEMA, platform_of
+from fabric.platforms.catalogue import SCHEMA, child_aliases, platform_of
 from fabric.platforms.model import Cage, expand, port_number
 from fabric.platforms.sonic_files import (
     CageRow,
@@ -363,10 +363,8 @@ def _group(run: list[CageRow]) -> dict[str, Any]:
 
 def _pattern(run: list[CageRow], mode: str, offset: int) -> str | None:
     """An alias pattern that gives every alias of this mode in the run, or None."""
-    from fabric.platforms.catalogue import _aliases
-
     first = run[0]
-    count = len(_aliases(mode, "", 0))
+    count = len(child_aliases(mode, "", 0))
     number = str(first.index + offset)
     text = first.modes[mode][0]
     candidates = [re.sub(rf"(?<!\d){number}(?!\d)", "{i}", text)]
@@ -378,7 +376,7 @@ def _pattern(run: list[CageRow], mode: str, offset: int) -> str | None:
             re.sub(rf"(?<!\d){number}(?!\d)", "{i}", text[:at] + mark + text[at + 1 :]) for at, mark in _marks(text)
         ]
     for candidate in candidates:
-        if all(_aliases(mode, candidate, row.index + offset) == row.modes[mode][:count] for row in run):
+        if all(child_aliases(mode, candidate, row.index + offset) == row.modes[mode][:count] for row in run):
             return candidate
     return None
 

@@ -130,10 +130,8 @@ class Platform:
         that can do it answers. PlatformError lists the modes that exist.
         """
         cages = (self.cage(first_port),) if first_port else self.cages
-        for cage in cages:
-            mode = _best_mode(cage, speed_mbps)
-            if mode is not None:
-                return mode
+        for cage in _able(cages, speed_mbps):
+            return _best_mode(cage, speed_mbps)[1]
         modes = dict.fromkeys(mode for cage in cages for mode in cage.modes)
         raise PlatformError(
             f"{self.key}: no breakout mode makes ports of {_gigabits(speed_mbps)}"
@@ -142,8 +140,9 @@ class Platform:
         )
 
     def cages_for(self, speed_mbps: int) -> tuple[Cage, ...]:
-        """Cages that can run at this speed, in front-panel order; empty when none can."""
-        return tuple(cage for cage in self.cages if _best_mode(cage, speed_mbps) is not None)
+        """Cages that can run at this speed, in front-panel order; empty when none can. Where some have a mode of
+        their own for it, those that only list it in brackets are left out."""
+        return _able(self.cages, speed_mbps)
 
     @property
     def service_ports(self) -> tuple[PortSpec, ...]:
@@ -280,23 +279,24 @@ def port_number(name: str) -> int:
     return int(match.group(1))
 
 
-def _best_mode(cage: Cage, speed_mbps: int) -> str | None:
-    best: tuple[int, int] | None = None
-    chosen = None
+def _able(cages: Iterable[Cage], speed_mbps: int) -> tuple[Cage, ...]:
+    ranked = [(_best_mode(cage, speed_mbps)[0], cage) for cage in cages]
+    best = max((rank for rank, _ in ranked), default=0)
+    return tuple(cage for rank, cage in ranked if rank == best > 0)
+
+
+def _best_mode(cage: Cage, speed_mbps: int) -> tuple[int, str]:
+    """(2, mode) where a mode has this speed itself, (1, mode) where one lists it in brackets, else (0, "")."""
+    best, chosen = (0, 0), ""
     for mode in cage.modes:
         parts = parse_mode(mode)
         if len(parts) > 1:
             continue
         part = parts[0]
-        if part.speed_mbps == speed_mbps:
-            rank = (1, part.count)
-        elif speed_mbps in part.other_speeds:
-            rank = (0, part.count)
-        else:
-            continue
-        if best is None or rank > best:
-            best, chosen = rank, mode
-    return chosen
+        grade = 2 if part.speed_mbps == speed_mbps else 1 if speed_mbps in part.other_speeds else 0
+        if grade and (grade, part.count) > best:
+            best, chosen = (grade, part.count), mode
+    return best[0], chosen
 
 
 def _listed(modes: Iterable[str]) -> str:
