@@ -9,6 +9,7 @@ port_config.ini has is kept beside it.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -47,6 +48,18 @@ class Identity:
     commit: str = "unknown"
     licence: str = "unknown"
     path_prefix: str = ""
+
+
+def known_asic(folder: Path) -> str | None:
+    """The ASIC family where a SAI configuration file of the HwSKU names it (`th5-....bcm`), else None."""
+    found = {
+        family
+        for path in folder.rglob("*")
+        if path.is_file()
+        for family in CELL_BYTES
+        if re.match(rf"{family}(?![0-9a-z])", path.name)
+    }
+    return found.pop() if len(found) == 1 else None
 
 
 def import_directory(folder: Path, identity: Identity, keys: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -385,3 +398,23 @@ def _marks(stem: str) -> list[tuple[int, str]]:
     return [(at, "{n}") for at, c in enumerate(stem) if c == "1"] + [
         (at, "{a}") for at, c in enumerate(stem) if c == "a"
     ]
+
+
+def write_document(document: Mapping[str, Any], path: Path | None = None) -> str:
+    """Text of a catalogue file, number lists on one line for review; written to `path` in one step where given."""
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    text = re.sub(r"\[\s+((?:-?\d+|null)(?:,\s+(?:-?\d+|null))*)\s+\]", lambda m: f"[{_one_line(m[1])}]", text)
+    text = re.sub(r'\[\s+("[^"]*"|null),\s+(\d+)\s+\]', r"[\1, \2]", text) + "\n"
+    if path is not None:
+        scratch = path.with_name(f".{path.name}.new")
+        try:
+            scratch.write_text(text, encoding="utf-8")
+            scratch.replace(path)
+        except OSError as error:
+            scratch.unlink(missing_ok=True)
+            raise PlatformError(f"{path}: cannot be written: {error.strerror}") from None
+    return text
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
