@@ -85,7 +85,10 @@ def clos(*, pods: int = 1, rails: int = 2, spines: int = 2, parallel: int = 2, n
                         cable, leaf, name, f"s{spine}", other, PortUse.FABRIC, Network.COMPUTE, 800_000, 40,
                         LifeState.IN_SERVICE, pod=pod, parallel=j,
                     )  # fmt: skip
-            loopback, aggregate = f"10.255.0.{16 * pod + rail + 1}/32", f"10.{100 + pod}.{rail}.0/25"
+            loopback, aggregate = (
+                f"10.255.{(16 * pod + rail + 1) // 256}.{(16 * pod + rail + 1) % 256}/32",
+                f"10.{100 + pod}.{rail}.0/25",
+            )
             switches[leaf] = _switch(leaf, Role.LEAF, asn, loopback, ports, (aggregate,), len(switches), pod, rail)
         for place in range(nodes):
             name = f"gpu{(pod - 1) * nodes + place + 1:03d}"
@@ -102,7 +105,7 @@ def clos(*, pods: int = 1, rails: int = 2, spines: int = 2, parallel: int = 2, n
             hosts[name] = HostPlan(name=name, pod=pod, place=place, host_class="gpu", nics=nics)
     for spine in range(spines):
         switches[f"s{spine}"] = _switch(
-            f"s{spine}", Role.SPINE, 4200000000, f"10.255.0.{spine + 1}/32", spine_ports[f"s{spine}"], (),
+            f"s{spine}", Role.SPINE, 4200000000, f"10.{255 if spine < 16 else 249}.0.{spine + 1}/32", spine_ports[f"s{spine}"], (),
             len(switches), None, None,
         )  # fmt: skip
     return Plan("test", "0" * 64, "202411", switches, hosts, cables, QOS, {})
@@ -123,6 +126,6 @@ def _switch(
         name=name, role=role, network=Network.COMPUTE, index=index, platform="accton-as9817-64o",
         onie_platform="x86_64-accton_as9817_64o-r0", hwsku="Accton-AS9817-64O",
         device_type="LeafRouter" if role is Role.LEAF else "SpineRouter", asn=asn, loopbacks=(loopback,),
-        mgmt_address=f"172.31.0.{10 + index}/16", mgmt_gateway=None, ports=ports,
+        mgmt_address=f"172.31.{(10 + index) // 256}.{(10 + index) % 256}/16", mgmt_gateway=None, ports=ports,
         networks=(loopback, *aggregates), aggregates=aggregates, pod=pod, rail=rail,
     )  # fmt: skip
