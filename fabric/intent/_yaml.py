@@ -273,7 +273,7 @@ def _compose(data: bytes, source: str, problems: list[Problem]) -> Node | None:
             complain(f"tag {event.tag!r} is not allowed", "remove it; plain values are enough", mark)
         if isinstance(event, yaml.ScalarEvent):
             is_key = bool(stack) and isinstance(stack[-1].node.value, dict) and stack[-1].key is None
-            quoted = not event.implicit[0] or event.style is not None
+            quoted = event.style not in (None, "")  # libyaml gives "" for plain, the pure loader None
             value = event.value if quoted or is_key else _scalar(event.value, mark, complain)
             node = Node(value, mark)
             if event.anchor:
