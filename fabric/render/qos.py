@@ -1,4 +1,4 @@
-"""RoCE: maps, schedulers, WRED, queues, buffers, cable lengths, watchdog. Rows exist per port that may carry a cable."""
+"""RoCE: maps, schedulers, WRED, queues, buffers, cable lengths, watchdog: rows of ports that may carry a cable."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def buffers(scope: Scope) -> Iterator[tuple[str, Rows]]:
     yield "BUFFER_POOL", {name: _pool(pool) for name, pool in sorted(plan.pools.items())}
     profiles: Rows = {name: _profile(profile) for name, profile in sorted(plan.profiles.items())}
     own = own_groups(scope)
-    profiles.update(sorted({name: row for name, row in own.values()}.items()))
+    profiles.update(sorted(dict(own.values()).items()))
     yield "BUFFER_PROFILE", profiles
     yield "BUFFER_PG", _groups(scope, plan, own)
     yield "BUFFER_QUEUE", _queue_buffers(scope, plan)

@@ -116,8 +116,9 @@ def refuse(scope: Scope) -> None:
     routing, release, name = scope.plan.routing, scope.release, scope.switch.name
     if routing.bfd:
         raise RenderError(
-            f"{name}: BFD is asked for, but SONiC's bgp container starts no bfdd in routing mode frr (supervisord.conf.j2); "
-            "use routing mode frr-mgmt, or leave BFD off: carrier loss, timers and the path audit find a silent link"
+            f"{name}: BFD is asked for, but SONiC's bgp container starts no bfdd in routing mode frr "
+            "(supervisord.conf.j2); use routing mode frr-mgmt, or leave BFD off: carrier loss, timers and the path "
+            "audit find a silent link"
         )
     if routing.maximum_paths > release.frr_paths:
         raise RenderError(
@@ -141,7 +142,8 @@ def router_id(scope: Scope) -> str:
         if interface.version == 4:
             return str(interface.ip)
     raise RenderError(
-        f"{scope.switch.name}: no IPv4 loopback, and BGP's router id is taken from it; give the intent an IPv4 loopback pool"
+        f"{scope.switch.name}: no IPv4 loopback, and BGP's router id is taken from it; "
+        "give the intent an IPv4 loopback pool"
     )
 
 
@@ -178,7 +180,7 @@ def _place(network: IPv4Network | IPv6Network) -> tuple[int, int]:
 
 
 def _peers(scope: Scope, port: PlannedPort) -> list[Peer]:
-    assert port.peer_asn is not None  # noqa: S101 - session_ports chose it
+    assert port.peer_asn is not None
     peer = scope.plan.switches.get(port.peer_device or "")
     if peer is None:
         raise RenderError(f"{scope.switch.name}: {port.name} has a session with {port.peer_device}, which is no switch")
@@ -212,7 +214,8 @@ def covers_management(scope: Scope) -> None:
     management = ip_network(scope.plan.services.mgmt_network)
     for prefix in scope.switch.networks:
         network = ip_network(with_prefix(prefix))
-        if network.version == management.version and network.overlaps(management):  # type: ignore[arg-type]
+        if network.version == management.version and network.overlaps(management):
             raise RenderError(
-                f"{scope.switch.name}: {prefix} overlaps the management network {management}; the fabric must not carry it"
+                f"{scope.switch.name}: {prefix} overlaps the management network {management}; "
+                "the fabric must not carry it"
             )

@@ -58,8 +58,8 @@ def scope(plan: Plan, name: str, templates: Templates) -> Scope:
     buffers = plan.buffers.get(switch.platform)
     if lossless and buffers is None:
         raise RenderError(
-            f"{name}: platform {switch.platform} has no buffer figures, so a lossless class cannot be made on it; name a "
-            "platform of the same ASIC in `buffers_from`, or render with --lossy"
+            f"{name}: platform {switch.platform} has no buffer figures, so a lossless class cannot be made on it; "
+            "name a platform of the same ASIC in `buffers_from`, or render with --lossy"
         )
     return Scope(plan, switch, templates, release(plan.release), ports, fabric, lossless, reserved, buffers)
 
