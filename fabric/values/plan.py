@@ -100,7 +100,8 @@ class SwitchPlan:
     `networks` are the prefixes it originates in BGP (loopbacks and host aggregates); `aggregates` the subset held
     up by a blackhole route. `breakouts` maps a cage's first port to the breakout mode string of platform.json.
     `device_type` is DEVICE_METADATA type (it chooses SONiC's hash seed). `serial` and `base_mac` come from the
-    ledger once learned on purpose. `host_pools` are the per-rail prefixes that hold host /31s.
+    ledger once learned on purpose. `vlans` maps a VLAN of the host ports to our gateway addresses in it (empty when
+    host links are routed). `segment` counts the groups of leaves inside a pod from 0.
     """
 
     name: str
@@ -128,6 +129,8 @@ class SwitchPlan:
     unit: int | None = None
     serial: str | None = None
     base_mac: str | None = None
+    vlans: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    segment: int | None = None
 
     def sessions(self) -> Iterator[PlannedPort]:
         """Ports that carry an eBGP session, in port order."""

@@ -1,0 +1,155 @@
+"""The pools of one intent, ready to turn numbers into addresses."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from fabric.allocate.pools import Pool, check_disjoint
+from fabric.errors import AllocationError
+from fabric.intent.shapes import Addressing, Intent, Management
+from fabric.model.fabric import Fabric
+
+# The twin's own bridge stands at 172.31.255.1: the last /24 of a /16 stays free (lab facts 1.1).
+_KEEP_LAST = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Plots:
+    """Pools by use. `block_length` is the prefix length of a leaf's hosts; `blocks_per_pod` whole steps of a pod."""
+
+    loopbacks: Pool
+    fabric: Pool
+    blocks: Pool
+    block_length: int
+    blocks_per_pod: int
+    loopbacks6: Pool
+    fabric6: Pool
+    blocks6: Pool
+    switch_mgmt: Pool
+    host_mgmt: Pool
+    storage_loopbacks: Pool | None
+    storage_nodes: tuple[Pool, ...]
+    storage_servers: tuple[Pool, ...]
+    ipv4: bool
+    ipv6: bool
+
+    def prefixes(self) -> dict[str, tuple[str, ...]]:
+        """Every pool in use by name, as the ledger remembers it."""
+        named: list[tuple[str, Pool]] = [("mgmt-switches", self.switch_mgmt), ("mgmt-hosts", self.host_mgmt)]
+        if self.ipv4:
+            named += [("loopbacks", self.loopbacks), ("fabric", self.fabric), ("hosts", self.blocks)]
+        else:
+            named += [("loopbacks", self.loopbacks6), ("fabric", self.fabric6), ("hosts", self.blocks6)]
+        if self.ipv4 and self.ipv6:
+            named += [("loopbacks6", self.loopbacks6), ("fabric6", self.fabric6), ("hosts6", self.blocks6)]
+        if self.storage_loopbacks is not None:
+            named.append(("storage-loopbacks", self.storage_loopbacks))
+        for number, pool in enumerate(self.storage_nodes):
+            named.append((f"storage-nodes-{number}", pool))
+        for number, pool in enumerate(self.storage_servers):
+            named.append((f"storage-servers-{number}", pool))
+        return {what: tuple(str(prefix) for prefix in pool.prefixes) for what, pool in named}
+
+    @property
+    def loopback_size(self) -> int:
+        """Loopbacks there are in every family in use."""
+        return self._least(self.loopbacks, self.loopbacks6)
+
+    @property
+    def fabric_size(self) -> int:
+        """Fabric links there are addresses for."""
+        return self._least(self.fabric, self.fabric6)
+
+    @property
+    def block_size(self) -> int:
+        """Host blocks there are."""
+        return self._least(self.blocks, self.blocks6)
+
+    def _least(self, four: Pool, six: Pool) -> int:
+        return min(pool.size for pool, used in ((four, self.ipv4), (six, self.ipv6)) if used)
+
+
+def plots_of(fabric: Fabric) -> Plots:
+    """The pools of an intent. AllocationError for overlaps: between pools, with management, with reserved ranges."""
+    intent = fabric.intent
+    addressing = intent.addressing
+    ipv4, ipv6 = addressing.family != "ipv6", addressing.family != "ipv4"
+    length, unit, per_pod = _host_steps(fabric, addressing)
+    switch_mgmt, host_mgmt = management_ranges(intent.management)
+    storage = intent.storage
+    plots = Plots(
+        loopbacks=Pool.of("loopbacks", addressing.loopbacks, 32),
+        fabric=Pool.of("fabric", addressing.fabric, 31),
+        blocks=Pool.of("hosts", addressing.hosts.pools, unit),
+        block_length=length,
+        blocks_per_pod=per_pod,
+        loopbacks6=Pool.of("loopbacks6", [addressing.loopbacks6], 128),
+        fabric6=Pool.of("fabric6", [addressing.fabric6], 127),
+        blocks6=Pool.of("hosts6", [addressing.hosts6], 64),
+        switch_mgmt=Pool.of("management switches", [switch_mgmt], 32),
+        host_mgmt=Pool.of("management hosts", host_mgmt, 32),
+        storage_loopbacks=Pool.of("storage loopbacks", [storage.loopbacks], 32) if storage is not None else None,
+        storage_nodes=tuple(Pool.of(f"storage.node_pools.{k}", [pool], 31) for k, pool in enumerate(storage.node_pools))
+        if storage is not None
+        else (),
+        storage_servers=tuple(
+            Pool.of(f"storage.server_pools.{k}", [pool], 31) for k, pool in enumerate(storage.server_pools)
+        )
+        if storage is not None
+        else (),
+        ipv4=ipv4,
+        ipv6=ipv6,
+    )
+    used: list[tuple[str, list[str] | tuple[str, ...]]] = [
+        (what, prefixes) for what, prefixes in plots.prefixes().items() if not what.startswith("mgmt-")
+    ]
+    used.append(("management.network", [intent.management.network]))
+    used.append(("addressing.reserved", list(addressing.reserved)))
+    check_disjoint(used)
+    return plots
+
+
+def _host_steps(fabric: Fabric, addressing: Addressing) -> tuple[int, int, int]:
+    """Length of a leaf's block, length of the step between leaves, and steps of a pod."""
+    hosts = addressing.hosts
+    places = max(pod.places for pod in fabric.pods.values()) * fabric.ports_per_place
+    # Routed: two addresses a link. In a VLAN: one a host, the gateway, network and broadcast.
+    needed = 2 * places if addressing.host_links == "routed" else places + 3
+    fitting = 32 - (needed - 1).bit_length()
+    length = hosts.block if hosts.block is not None else fitting
+    if length > fitting:
+        raise AllocationError(
+            f"addressing.hosts.block: a /{length} holds too few addresses for {places} host ports of a leaf; write /{fitting}"
+        )
+    unit = hosts.leaf if hosts.leaf is not None else length
+    if unit > length:
+        raise AllocationError(f"addressing.hosts.leaf: step /{unit} is smaller than block /{length}; give a larger step")
+    if hosts.pod is None:
+        return length, unit, 1
+    if hosts.pod > unit:
+        raise AllocationError(f"addressing.hosts.pod: step /{hosts.pod} is smaller than a leaf's /{unit}")
+    return length, unit, 1 << (unit - hosts.pod)
+
+
+def management_ranges(management: Management) -> tuple[str, list[str]]:
+    """Where switches and where hosts get management addresses: as given, else the first /24 (or quarter) of the network
+    for switches, the rest without its last /24 (or quarter) for hosts."""
+    network = ipaddress.IPv4Network(management.network)
+    part = max(_KEEP_LAST, min(30, network.prefixlen + 2))
+    switches = ipaddress.IPv4Network(management.switches) if management.switches else None
+    if switches is None:
+        switches = ipaddress.IPv4Network((network.network_address, part))
+    if management.hosts is not None:
+        return str(switches), [management.hosts]
+    last = ipaddress.IPv4Network((int(network.broadcast_address) + 1 - (1 << (32 - part)), part))
+    rest: list[ipaddress.IPv4Network] = [network]
+    for taken in (switches, last):
+        rest = [
+            piece
+            for whole in rest
+            if not whole.subnet_of(taken)
+            for piece in (whole.address_exclude(taken) if taken.subnet_of(whole) else [whole])
+        ]
+    pieces = sorted(rest)
+    return str(switches), [str(piece) for piece in pieces]
