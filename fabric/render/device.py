@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import ip_interface
-
 from fabric.errors import RenderError
 from fabric.render.releases import since
 from fabric.render.scope import Scope
@@ -12,12 +10,21 @@ from fabric.values.device_config import Row
 from fabric.values.plan import LifeState, PlannedPort, PortUse
 
 Rows = dict[str, Row]
-_PREFIX = {4: 32, 6: 128}
 
 
 def with_prefix(address: str) -> str:
     """An address with its prefix length; a bare one gets the host's (/32 or /128)."""
-    return address if "/" in address else f"{address}/{_PREFIX[ip_interface(address).version]}"
+    return address if "/" in address else f"{address}/{128 if ':' in address else 32}"
+
+
+def version_of(address: str) -> int:
+    """4 or 6, of an address or prefix of the Plan (which holds valid ones only)."""
+    return 6 if ":" in address else 4
+
+
+def bare(address: str) -> str:
+    """The address without its prefix length."""
+    return address.partition("/")[0]
 
 
 def metadata(scope: Scope) -> Rows:
@@ -112,15 +119,19 @@ def loopbacks(scope: Scope) -> Rows:
 
 
 def management(scope: Scope) -> dict[str, Rows]:
-    """MGMT_PORT, MGMT_INTERFACE (which needs the former) and, where asked, MGMT_VRF_CONFIG."""
+    """MGMT_PORT, MGMT_INTERFACE (which needs the former) and, where asked, MGMT_VRF_CONFIG.
+
+    Without a gateway there is no MGMT_INTERFACE row: SONiC's model takes none without one (its `must` on the address),
+    so the address stays what the box has.
+    """
     switch = scope.switch
-    row: Row = {"gwaddr": switch.mgmt_gateway.partition("/")[0]} if switch.mgmt_gateway else {}
     tables: dict[str, Rows] = {
         "MGMT_PORT": {
             "eth0": {key: str(value) for key, value in scope.policy("device")["management_port"].items()},
         },
-        "MGMT_INTERFACE": {f"eth0|{switch.mgmt_address}": row},
     }
+    if switch.mgmt_gateway:
+        tables["MGMT_INTERFACE"] = {f"eth0|{switch.mgmt_address}": {"gwaddr": bare(switch.mgmt_gateway)}}
     if scope.plan.services.mgmt_vrf:
         tables["MGMT_VRF_CONFIG"] = {"vrf_global": {"mgmtVrfEnabled": "true"}}
     return tables
@@ -163,7 +174,7 @@ def neighbours(scope: Scope) -> dict[str, Rows]:
             described[device] = {
                 "hwsku": peer.hwsku,
                 "lo_addr": with_prefix(peer.loopbacks[0]),
-                "mgmt_addr": peer.mgmt_address.partition("/")[0],
+                "mgmt_addr": bare(peer.mgmt_address),
                 "type": peer.device_type,
             }
     return {"DEVICE_NEIGHBOR": expected, "DEVICE_NEIGHBOR_METADATA": described}

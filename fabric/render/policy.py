@@ -15,9 +15,21 @@ from fabric.errors import InputError, Problem
 if TYPE_CHECKING:
     import jinja2
 
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-# The shape of each policy file: key -> kind. A kind is a type, or a mapping of the same. `...` stands for any key.
+_HOST_CLASS = {
+    "network": ("netplan", "networkd"),
+    "nic": ("auto", "nvidia", "broadcom"),
+    "lldp": ("lldpd", "networkd", "none"),
+    "table_base": int,
+    "management": list,
+    "qps": int,
+    "timeout": int,
+    "gid_index": int,
+}
+_HOST_CLASSES = {"default": _HOST_CLASS, "classes": {...: {f"?{key}": kind for key, kind in _HOST_CLASS.items()}}}
+
+# The shape of each policy file: key -> kind. A kind is a type, the words to choose from, or a mapping of the same. `...` stands
+# for any key; a key after `?` may be left out.
 _TEXT = (str, int)
 _SHAPES: dict[str, Any] = {
     "device": {
@@ -70,7 +82,9 @@ class Templates:
             if not overlay.is_dir():
                 raise InputError(f"{overlay}: no such folder of templates; give one laid out like railfab's templates/")
             self.folders = (overlay, *self.folders)
-        self.config_db: Mapping[str, Mapping[str, Any]] = {name: self._policy(name) for name in _SHAPES}
+        self.config_db: Mapping[str, Mapping[str, Any]] = {
+            name: self._policy(f"config_db/{name}.yaml", shape) for name, shape in _SHAPES.items()
+        }
         self._environment: jinja2.Environment | None = None
 
     def find(self, relative: str) -> Path | None:
@@ -101,12 +115,17 @@ class Templates:
                 )
             ) from None
 
-    def _policy(self, name: str) -> Mapping[str, Any]:
-        file = self.find(f"config_db/{name}.yaml")
+    @functools.cached_property
+    def host_classes(self) -> Mapping[str, Any]:
+        """The parsed `templates/host/classes.yaml`."""
+        return self._policy("host/classes.yaml", _HOST_CLASSES)
+
+    def _policy(self, relative: str, shape: Any) -> Mapping[str, Any]:
+        file = self.find(relative)
         if file is None:
-            raise InputError(f"templates/config_db/{name}.yaml is missing; reinstall railfab")
+            raise InputError(f"templates/{relative} is missing; reinstall railfab")
         content = _parse(file)
-        problems = list(_misfits(content, _SHAPES[name], "", str(file)))
+        problems = list(_misfits(content, shape, "", str(file)))
         if problems:
             raise InputError(problems)
         return content  # type: ignore[no-any-return]
@@ -133,9 +152,14 @@ def environment(folders: tuple[Path, ...]) -> jinja2.Environment:
     )
 
 
+def loader() -> Any:
+    """PyYAML's safe loader, in C where there is one."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
 def _parse(file: Path) -> Any:
     try:
-        return yaml.load(file.read_bytes(), Loader=_Loader)  # noqa: S506 - a safe loader, in C
+        return yaml.load(file.read_bytes(), Loader=loader())  # noqa: S506 - a safe loader, in C
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise InputError(Problem(str(error.problem), "mend the YAML", str(file), line)) from None
@@ -148,6 +172,10 @@ def _misfits(content: Any, shape: Any, path: str, file: str) -> list[Problem]:
         if not isinstance(content, dict):
             return [Problem("must be a mapping", "see railfab's own file of this name", file, path=path or None)]
         return _mapping_misfits(content, shape, path, file)
+    if isinstance(shape, tuple) and all(isinstance(word, str) for word in shape):
+        if content in shape:
+            return []
+        return [Problem(f"must be one of {', '.join(shape)}, is {content!r}", "", file, path=path)]
     if isinstance(content, bool) or not isinstance(content, shape):
         hint = "quote it: YAML reads on, off, yes and no as true and false" if isinstance(content, bool) else ""
         kinds = " or ".join(kind.__name__ for kind in (shape if isinstance(shape, tuple) else (shape,)))

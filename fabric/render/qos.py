@@ -81,6 +81,12 @@ def wred(scope: Scope) -> Rows:
             f"ECN profile {ecn.name}: {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.probability} % is not possible; "
             "0 < min <= max < 2147483648 and 0 <= probability <= 100"
         )
+    pool = scope.buffers.pools.get(scope.policy("buffers")["lossless_pool"]) if scope.buffers and scope.pfc else None
+    if pool is not None and ecn.max_bytes >= (pause := pause_point(pool.size, scope.plan.qos.dynamic_th, 1)):
+        raise RenderError(
+            f"{scope.switch.name}: ECN profile {ecn.name} marks fully at {ecn.max_bytes} bytes, but a lone sender is "
+            f"paused at {pause}: PFC would act before ECN; lower ecn_max_bytes or raise dynamic_th"
+        )
     row: dict[str, str | list[str]] = {"ecn": policy["wred"]["ecn"]}
     for colour in policy["wred"]["colours"]:
         row[f"{colour}_drop_probability"] = str(ecn.probability)
@@ -208,6 +214,15 @@ def watchdog(scope: Scope) -> Rows:
     rows: Rows = {port.name: row for port in scope.fabric if port.name in scope.lossless}
     rows["GLOBAL"] = {"POLL_INTERVAL": str(qos.watchdog_poll_ms)}
     return rows
+
+
+def pause_point(pool: int, dynamic_th: int, congested: int) -> int:
+    """Bytes that each of `congested` priority groups may hold before it is paused, of a pool of so many bytes.
+
+    a B / (1 + n a) with a = 2^dynamic_th: the dynamic threshold of SONiC's lossless pools.
+    """
+    alpha = 2.0**dynamic_th
+    return int(alpha * pool / (1 + congested * alpha))
 
 
 def tables(scope: Scope) -> Iterator[tuple[str, Rows]]:

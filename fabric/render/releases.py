@@ -43,6 +43,7 @@ _RELEASES = {
         Release("202411", 202411, "10.0.1", True, True, False, True, True, True, 514, 514),
         Release("202505", 202505, "10.3", True, True, True, True, True, True, 514, 514),
         Release("202511", 202511, "10.4.1", False, True, True, True, True, True, 514, 514),
+        Release("202605", 202605, "10.5.4", False, True, True, True, True, True, 514, 514),
         Release("master", 999999, "10.5.4", False, True, True, True, True, True, 514, 514),
     )
 }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network, ip_interface, ip_network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from fabric.errors import RenderError
-from fabric.render.device import with_prefix
+from fabric.render.device import bare, version_of, with_prefix
 from fabric.render.scope import Scope
 from fabric.values.plan import LifeState, PlannedPort, PortUse, Role
 
@@ -138,9 +138,8 @@ def versions(scope: Scope) -> tuple[int, ...]:
 def router_id(scope: Scope) -> str:
     """The IPv4 loopback. A fabric of IPv6 alone still needs one for this."""
     for address in scope.switch.loopbacks:
-        interface = ip_interface(address)
-        if interface.version == 4:
-            return str(interface.ip)
+        if version_of(address) == 4:
+            return bare(address)
     raise RenderError(
         f"{scope.switch.name}: no IPv4 loopback, and BGP's router id is taken from it; "
         "give the intent an IPv4 loopback pool"
@@ -153,7 +152,7 @@ def family(scope: Scope, version: int) -> Family:
     loopbacks = _of(version, map(with_prefix, scope.switch.loopbacks))
     if not loopbacks:
         raise RenderError(f"{scope.switch.name}: no IPv{version} loopback; give the intent a pool of them")
-    source = str(ip_interface(loopbacks[0]).ip)
+    source = bare(loopbacks[0])
     return Family(
         tag=tag,
         name=name,
@@ -190,9 +189,9 @@ def _peers(scope: Scope, port: PlannedPort) -> list[Peer]:
         return [Peer(port.name, port.peer_asn, role, description)]
     result = []
     for address in port.peer_addresses:
-        interface = ip_interface(address)
-        if interface.version in versions(scope):
-            result.append(Peer(str(interface.ip), port.peer_asn, f"{role}_{_NAMES[interface.version][0]}", description))
+        version = version_of(address)
+        if version in versions(scope):
+            result.append(Peer(bare(address), port.peer_asn, f"{role}_{_NAMES[version][0]}", description))
     if not result:
         raise RenderError(f"{scope.switch.name}: {port.name} has a session and no address of its far end")
     return result

@@ -10,6 +10,8 @@ from fabric.render.scope import scope
 from fabric.values.device_config import DeviceConfig, Row
 from fabric.values.plan import Plan
 
+_NEVER = frozenset(("", "None", "null", "True", "False"))
+
 
 def render_switch(plan: Plan, name: str, templates: Path | None = None) -> DeviceConfig:
     """What switch `name` must hold: only rows we own, all values text, no mac, no empty table.
@@ -29,10 +31,12 @@ def _clean(name: str, tables: dict[str, dict[str, Row]]) -> None:
     seen: set[int] = set()
     for table, rows in tables.items():
         for key, row in rows.items():
-            if id(row) in seen:
+            if not row or id(row) in seen:
                 continue
             seen.add(id(row))
             for field, value in row.items():
-                texts = value if isinstance(value, list) else [value]
-                if any(not isinstance(text, str) or text in ("", "None", "null") or text[0] == "[" for text in texts):
-                    raise RenderError(f"{name}: {table}|{key}: {field} would be {value!r}; that is no CONFIG_DB value")
+                for text in (value,) if value.__class__ is str else value:
+                    if text.__class__ is not str or text in _NEVER or text[0] == "[":
+                        raise RenderError(
+                            f"{name}: {table}|{key}: {field} would be {value!r}; that is no CONFIG_DB value"
+                        )

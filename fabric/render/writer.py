@@ -11,6 +11,7 @@ import orjson
 
 from fabric.errors import InputError, Problem, RenderError
 from fabric.render import policy
+from fabric.render.hosts import HostRenderer
 from fabric.render.order import natural
 from fabric.render.scope import lossy as without_lossless
 from fabric.render.switch import render_switch
@@ -59,7 +60,9 @@ def write(
 
 
 def place(file: Path, content: bytes) -> None:
-    """Put a file in place whole: written beside it, then renamed over it."""
+    """Put a file in place whole: written beside it, then renamed over it. The same content already there stays."""
+    if _holds(file, content):
+        return
     aside = file.with_name(f".{file.name}.new")
     try:
         handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -74,6 +77,14 @@ def place(file: Path, content: bytes) -> None:
         with suppress(OSError):
             aside.unlink()
         raise
+
+
+def _holds(file: Path, content: bytes) -> bool:
+    try:
+        with file.open("rb", buffering=0) as stream:
+            return os.fstat(stream.fileno()).st_size == len(content) and stream.readall() == content
+    except OSError:
+        return False
 
 
 def config_json(tables: Tables) -> bytes:
@@ -121,6 +132,11 @@ def _files(
         yield f"{name}/config_db.json", config_json(tables)
         if config.frr is not None:
             yield f"{name}/frr.conf", config.frr.encode()
+    hosts = HostRenderer(plan, policy.templates(templates))
+    for name in sorted(plan.hosts, key=natural):
+        if not chosen or name in chosen:
+            for relative, text in hosts.files(name).files.items():
+                yield f"{name}/{relative}", text.encode()
     if not chosen:
         text = policy.templates(templates).text(
             "readme.j2", plan=plan, merged=running[0] if running else "", files=_LIST
@@ -140,8 +156,10 @@ def _remove(out: Path, relative: str) -> None:
     file = out / relative
     try:
         file.unlink(missing_ok=True)
-        if file.parent != out:
-            with suppress(OSError):
-                file.parent.rmdir()
+        with suppress(OSError):
+            for folder in file.parents:
+                if folder == out:
+                    break
+                folder.rmdir()
     except OSError as error:
         raise RenderError(f"{file}: is left over from an earlier run and cannot be removed: {error.strerror}") from None
