@@ -179,4 +179,3 @@ def _same_tier(one: str, other: str) -> bool:
 def asn_of(run: SwitchRun, place: int) -> int:
     """AS number of switch `place` of a run."""
     return run.asn + place * run.asn_step
-

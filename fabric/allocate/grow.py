@@ -55,7 +55,9 @@ def _pools(book: Book, plots: Plots) -> None:
         book.pools[what] = prefixes
     if wrong:
         raise AllocationError(
-            "pools in use were changed: " + "; ".join(wrong) + "; append further prefixes instead, or begin a new ledger"
+            "pools in use were changed: "
+            + "; ".join(wrong)
+            + "; append further prefixes instead, or begin a new ledger"
         )
 
 

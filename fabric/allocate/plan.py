@@ -133,8 +133,12 @@ class _Maker:
             state, outage = self.states.link(name, lower, low.port.name, upper, high.port.name)
             ours, theirs = self._pair(number) if number is not None else ((), ())
             rail = a.node.rail if b.node.rail is not None else None
-            self._put(a, low, PortUse.FABRIC, state, outage, metres, upper, high, rail, parallel, ours, theirs, b.asn, name)
-            self._put(b, high, PortUse.FABRIC, state, outage, metres, lower, low, rail, parallel, theirs, ours, a.asn, name)
+            self._put(
+                a, low, PortUse.FABRIC, state, outage, metres, upper, high, rail, parallel, ours, theirs, b.asn, name
+            )
+            self._put(
+                b, high, PortUse.FABRIC, state, outage, metres, lower, low, rail, parallel, theirs, ours, a.asn, name
+            )
             ends = (lower, low.port.name, upper, high.port.name)
             if (upper, high.port.name) < (lower, low.port.name):
                 ends = (upper, high.port.name, lower, low.port.name)
@@ -237,9 +241,7 @@ class _Maker:
         state: LifeState, rail: int | None, pod: int | None, plane: int | None,
     ) -> None:  # fmt: skip
         ends = (leaf, port, host, nic) if (leaf, port) < (host, nic) else (host, nic, leaf, port)
-        self.cables[cable] = PlannedCable(
-            cable, *ends, PortUse.HOST, network, speed, metres, state, rail, pod, plane
-        )
+        self.cables[cable] = PlannedCable(cable, *ends, PortUse.HOST, network, speed, metres, state, rail, pod, plane)
 
     def _host_pair(self, leaf: str, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Addresses of the leaf and of NIC `number` of a leaf's block."""
@@ -292,7 +294,9 @@ class _Maker:
             listed = [(nics.hca, nics.netdev, nics.pci)]
             for name in names:
                 host = hosts[name]
-                made = self._storage_nics(name, tops, nics.nics, nics.speed, listed[0], host.state, host.outage, not host.reserve)
+                made = self._storage_nics(
+                    name, tops, nics.nics, nics.speed, listed[0], host.state, host.outage, not host.reserve
+                )
                 hosts[name] = replace(host, nics={**host.nics, **made})
         for servers in storage.servers:
             for number, name in enumerate(servers.nodes):
@@ -350,7 +354,9 @@ class _Maker:
         if node.role is Role.LEAF:
             blocks = self._blocks(name)
         elif node.role is Role.STORAGE:
-            pools = [p[node.number] for p in (self.plots.storage_nodes, self.plots.storage_servers) if node.number < len(p)]
+            pools = [
+                p[node.number] for p in (self.plots.storage_nodes, self.plots.storage_servers) if node.number < len(p)
+            ]
             blocks = tuple(str(prefix) for pool in pools for prefix in pool.prefixes)
         ports, breakouts = self._ports(box)
         address = override.mgmt_address
@@ -367,7 +373,9 @@ class _Maker:
             device_type=node.device_type,
             asn=box.asn,
             loopbacks=loopbacks,
-            mgmt_address=self._mgmt_text(address) if address else self._mgmt(self.plots.switch_mgmt.base(run.mgmt + offset)),
+            mgmt_address=self._mgmt_text(address)
+            if address
+            else self._mgmt(self.plots.switch_mgmt.base(run.mgmt + offset)),
             mgmt_gateway=gateway,
             ports=ports,
             breakouts=breakouts,

@@ -124,7 +124,9 @@ def _host_steps(fabric: Fabric, addressing: Addressing) -> tuple[int, int, int]:
         )
     unit = hosts.leaf if hosts.leaf is not None else length
     if unit > length:
-        raise AllocationError(f"addressing.hosts.leaf: step /{unit} is smaller than block /{length}; give a larger step")
+        raise AllocationError(
+            f"addressing.hosts.leaf: step /{unit} is smaller than block /{length}; give a larger step"
+        )
     if hosts.pod is None:
         return length, unit, 1
     if hosts.pod > unit:

@@ -23,7 +23,6 @@ class Slot:
     port: PortSpec
 
 
-
 def slots_of(platform: Platform, speed_mbps: int) -> tuple[Slot, ...]:
     """Every port of `platform` at a speed, in cage order. PlatformError when it has none, listing its modes."""
     return _slots(platform.key, speed_mbps, _Held(platform))
@@ -52,8 +51,7 @@ def _slots(_key: str, speed_mbps: int, held: _Held) -> tuple[Slot, ...]:
             continue
         mode = platform.mode_for(speed_mbps, cage.first_port)
         found.extend(
-            Slot(number, cage.first_port, mode, port)
-            for port in platform.children(cage.first_port, mode, speed_mbps)
+            Slot(number, cage.first_port, mode, port) for port in platform.children(cage.first_port, mode, speed_mbps)
         )
     if not found:
         platform.mode_for(speed_mbps)  # says which modes exist

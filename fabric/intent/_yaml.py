@@ -316,7 +316,9 @@ def _scalar(text: str, mark: Mark, complain: Any) -> Any:
     if text in _TRUTH:
         return _TRUTH[text]
     if text in _AMBIGUOUS:
-        complain(f"{text!r} is a truth value to some programs and a word to others", f'write true/false, or "{text}"', mark)
+        complain(
+            f"{text!r} is a truth value to some programs and a word to others", f'write true/false, or "{text}"', mark
+        )
         return text
     if _INTEGER.match(text):
         if len(text) > 19:
@@ -326,7 +328,9 @@ def _scalar(text: str, mark: Mark, complain: Any) -> Any:
     if _FLOAT.match(text):
         return float(text)
     if _OCTAL.match(text):
-        complain(f"{text} is octal to some programs and decimal to others", f'write it without the zero, or "{text}"', mark)
+        complain(
+            f"{text} is octal to some programs and decimal to others", f'write it without the zero, or "{text}"', mark
+        )
         return text
     if _ODD_NUMBER.match(text):
         complain(f"{text} is an unusual way to write a number", f'write plain digits, or "{text}" for a name', mark)

@@ -77,11 +77,15 @@ def _nodes(value: Any) -> int | tuple[str, ...]:
 def _prefix(version: int) -> Callable[[str], str]:
     def check(value: str) -> str:
         if "/" not in value:
-            raise ValueError(f"{value!r} has no prefix length; write it as {'10.0.0.0/16' if version == 4 else 'fd00::/48'}")
+            raise ValueError(
+                f"{value!r} has no prefix length; write it as {'10.0.0.0/16' if version == 4 else 'fd00::/48'}"
+            )
         try:
             network = ipaddress.ip_network(value, strict=True)
         except ValueError as error:
-            raise ValueError(f"{value!r} is no prefix ({error}); write it as {'10.0.0.0/16' if version == 4 else 'fd00::/48'}") from None
+            raise ValueError(
+                f"{value!r} is no prefix ({error}); write it as {'10.0.0.0/16' if version == 4 else 'fd00::/48'}"
+            ) from None
         if network.version != version:
             raise ValueError(f"{value!r} is IPv{network.version}; IPv{version} belongs here")
         return str(network)
@@ -139,7 +143,11 @@ Speed = Annotated[
     BeforeValidator(_speed),
     WithJsonSchema({"type": "string", "pattern": "^(10|25|40|50|100|200|400|800|1600)G$", "examples": ["400G"]}),
 ]
-Name = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": "^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$"})]
+Name = Annotated[
+    str,
+    AfterValidator(_name),
+    WithJsonSchema({"type": "string", "pattern": "^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$"}),
+]
 Names = Annotated[
     tuple[str, ...],
     BeforeValidator(node_list),

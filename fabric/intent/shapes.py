@@ -322,7 +322,8 @@ class Intent(_Shape):
     qos: Qos = Qos()
     services: ServicesShape = ServicesShape()
     buffers_from: PlatformKey | None = Field(
-        default=None, description="platform whose measured buffer figures stand in where ours has none; said in every output"
+        default=None,
+        description="platform whose measured buffer figures stand in where ours has none; said in every output",
     )
     devices: dict[str, Override] = {}
     states: list[StateEntry] = []

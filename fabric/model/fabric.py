@@ -257,7 +257,14 @@ class _Layout:
         shown = plane if self.compute.planes > 1 else None
         if self.compute.superspine is not None:
             names = self.add(
-                f"p{pod}-s", range(spine.count), Role.SPINE, Network.COMPUTE, spine.platform, spine.device_type, pod, shown
+                f"p{pod}-s",
+                range(spine.count),
+                Role.SPINE,
+                Network.COMPUTE,
+                spine.platform,
+                spine.device_type,
+                pod,
+                shown,
             )
             self._pod_spines[pod, plane] = names
             return names
