@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+
 from fabric.errors import RenderError
 from fabric.render.releases import since
 from fabric.render.scope import Scope

@@ -1,6 +1,7 @@
 """The buffer arithmetic behind a switch's files: headroom, demand on the pool, ECN before PFC, watchdog. Bytes, metres.
 
-Rules QOS-05, -06 and -08; QOS-07 (ECN after PFC) is refused when rendering. The sums are the same for every switch with the same ports, so alike switches are told once.
+Rules QOS-05, -06 and -08; QOS-07 (ECN after PFC) is refused when rendering. The sums are the same for every switch
+with the same ports, so alike switches are told once.
 """
 
 from __future__ import annotations
@@ -200,8 +201,8 @@ def _lines(one: Arithmetic) -> Iterator[str]:
         )
     yield f"  headroom demand {one.demand} of {one.pool} bytes in the {one.pool_name}: {one.load:.2f}"
     yield (
-        f"  pause of a lone sender at {one.pause_at} bytes (2^{one.dynamic_th} of {one.lossless_pool}); with every lossless "
-        f"port congested at {one.pause_at_all} each"
+        f"  pause of a lone sender at {one.pause_at} bytes (2^{one.dynamic_th} of {one.lossless_pool}); "
+        f"with every lossless port congested at {one.pause_at_all} each"
     )
     lead = one.pause_at / one.ecn_max if one.ecn_max else 0.0
     yield f"  ECN {one.ecn_min} to {one.ecn_max} bytes: full marking {lead:.1f} times before PFC"

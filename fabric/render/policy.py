@@ -28,8 +28,8 @@ _HOST_CLASS = {
 }
 _HOST_CLASSES = {"default": _HOST_CLASS, "classes": {...: {f"?{key}": kind for key, kind in _HOST_CLASS.items()}}}
 
-# The shape of each policy file: key -> kind. A kind is a type, the words to choose from, or a mapping of the same. `...` stands
-# for any key; a key after `?` may be left out.
+# The shape of each policy file: key -> kind. A kind is a type, the words to choose from, or a mapping of the same.
+# `...` stands for any key; a key after `?` may be left out.
 _TEXT = (str, int)
 _SHAPES: dict[str, Any] = {
     "device": {

@@ -150,7 +150,7 @@ def own_groups(scope: Scope) -> dict[str, tuple[str, Row]]:
     """Port -> (profile name, BUFFER_PROFILE row) of the lossless groups that we write ourselves.
 
     Empty where SONiC makes them: in the dynamic model, and in the traditional one when the image has the lookup rows.
-    The name is the one SONiC's buffer manager would give, so that both agree should the image ever bring the rows.
+    The names are not those of SONiC's buffer manager (`pg_lossless_*`), so that nobody takes ours for its.
     """
     plan = scope.buffers
     if plan is None or plan.model == "dynamic" or not plan.borrowed_from:
@@ -176,7 +176,7 @@ def own_groups(scope: Scope) -> dict[str, tuple[str, Row]]:
             }
             if found.xon_offset is not None:
                 row["xon_offset"] = str(found.xon_offset)
-            made[pair] = (f"pg_lossless_{found.speed_mbps}_{found.cable_m}m_profile", row)
+            made[pair] = (f"ingress_lossless_{found.speed_mbps}_{found.cable_m}m_profile", row)
         result[port.name] = made[pair]
     return result
 
