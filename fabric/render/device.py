@@ -111,6 +111,21 @@ def interfaces(scope: Scope) -> Rows:
     return rows
 
 
+def vlans(scope: Scope) -> dict[str, Rows]:
+    """VLAN, VLAN_MEMBER and VLAN_INTERFACE where the intent puts the hosts of a leaf into one subnet."""
+    rows: dict[str, Rows] = {"VLAN": {}, "VLAN_MEMBER": {}, "VLAN_INTERFACE": {}}
+    for number, gateways in scope.switch.vlans.items():
+        name = f"Vlan{number}"
+        rows["VLAN"][name] = {"vlanid": str(number)}
+        for port in scope.fabric:
+            if port.use is PortUse.HOST and not port.addresses:
+                rows["VLAN_MEMBER"][f"{name}|{port.name}"] = {"tagging_mode": "untagged"}
+        rows["VLAN_INTERFACE"][name] = {}
+        for gateway in gateways:
+            rows["VLAN_INTERFACE"][f"{name}|{gateway}"] = {}
+    return rows
+
+
 def loopbacks(scope: Scope) -> Rows:
     """LOOPBACK_INTERFACE: Loopback0 and its addresses."""
     rows: Rows = {"Loopback0": {}}
@@ -218,6 +233,7 @@ def tables(scope: Scope) -> Iterator[tuple[str, Rows]]:
     yield "PORT", ports(scope)
     yield "BREAKOUT_CFG", breakouts(scope)
     yield "INTERFACE", interfaces(scope)
+    yield from vlans(scope).items()
     yield "LOOPBACK_INTERFACE", loopbacks(scope)
     yield from management(scope).items()
     yield from services(scope).items()

@@ -75,22 +75,13 @@ def session_ports(scope: Scope) -> list[PlannedPort]:
     ]
 
 
-def frr_text(scope: Scope) -> str:
-    """The whole frr.conf. RenderError where the routing options do not go together."""
+def frr_text(scope: Scope) -> str | None:
+    """The whole frr.conf; None in a mode in which SONiC writes it. RenderError where options do not go together."""
+    plan, switch = scope.plan.routing, scope.switch
+    if plan.mode != "frr":
+        return None
     refuse(scope)
-    routing, switch = scope.plan.routing, scope.switch
-    families = [family(scope, version) for version in versions(scope)]
-    peers = [peer for port in session_ports(scope) for peer in _peers(scope, port)]
-    groups = sorted({peer.group for peer in peers})
-    role_of = {peer.group: peer.group.partition("_")[0] for peer in peers}
-    shared: list[Group] = []
-    for name in groups:
-        group = Group(name, f"FROM_{role_of[name]}_", f"TO_{role_of[name]}_")
-        shared.append(group)
-        for one in families:
-            if routing.unnumbered or name.endswith(one.tag):
-                one.groups.append(group)
-                one.maps += _maps(scope, group, one)
+    families = filled_families(scope)
     return scope.templates.text(
         "frr/frr.conf.j2",
         hostname=switch.name,
@@ -98,17 +89,39 @@ def frr_text(scope: Scope) -> str:
         router_id=router_id(scope),
         release=scope.release,
         families=families,
-        groups=shared,
-        peers=peers,
+        groups=groups(families),
+        peers=peers(scope),
         fabric_interfaces=[port.name for port in session_ports(scope)],
-        unnumbered=routing.unnumbered,
-        bfd=routing.bfd,
-        keepalive_s=routing.keepalive_s,
-        hold_s=routing.hold_s,
-        connect_s=routing.connect_s,
-        maximum_paths=routing.maximum_paths,
-        prefix_limit=routing.prefix_limit,
+        unnumbered=plan.unnumbered,
+        keepalive_s=plan.keepalive_s,
+        hold_s=plan.hold_s,
+        connect_s=plan.connect_s,
+        maximum_paths=plan.maximum_paths,
+        prefix_limit=plan.prefix_limit,
     )
+
+
+def peers(scope: Scope) -> list[Peer]:
+    """Every session of the switch, in the natural order of its ports."""
+    return [peer for port in session_ports(scope) for peer in _peers(scope, port)]
+
+
+def filled_families(scope: Scope) -> list[Family]:
+    """The address families with their peer groups and route-maps, IPv4 first."""
+    families = [family(scope, version) for version in versions(scope)]
+    for name in sorted({peer.group for peer in peers(scope)}):
+        role = name.partition("_")[0]
+        group = Group(name, f"FROM_{role}_", f"TO_{role}_")
+        for one in families:
+            if scope.plan.routing.unnumbered or name.endswith(one.tag):
+                one.groups.append(group)
+                one.maps += _maps(scope, group, one)
+    return families
+
+
+def groups(families: Iterable[Family]) -> list[Group]:
+    """The peer groups of all families, each once, by name."""
+    return sorted({group for one in families for group in one.groups}, key=lambda group: group.name)
 
 
 def refuse(scope: Scope) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fabric.errors import RenderError
-from fabric.render import device, policy, qos, routing
+from fabric.render import bgp, device, policy, qos, routing
 from fabric.render.scope import scope
 from fabric.values.device_config import DeviceConfig, Row
 from fabric.values.plan import Plan
@@ -21,7 +21,7 @@ def render_switch(plan: Plan, name: str, templates: Path | None = None) -> Devic
     """
     chosen = scope(plan, name, policy.templates(templates))
     routing.covers_management(chosen)
-    rows = {table: content for module in (device, qos) for table, content in module.tables(chosen) if content}
+    rows = {table: content for module in (device, qos, bgp) for table, content in module.tables(chosen) if content}
     _clean(name, rows)
     return DeviceConfig(device=name, tables=dict(sorted(rows.items())), frr=routing.frr_text(chosen))
 

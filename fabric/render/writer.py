@@ -11,6 +11,7 @@ import orjson
 
 from fabric.errors import InputError, Problem, RenderError
 from fabric.render import policy
+from fabric.render.bgp import limits
 from fabric.render.hosts import HostRenderer
 from fabric.render.order import natural
 from fabric.render.scope import lossy as without_lossless
@@ -139,7 +140,7 @@ def _files(
                 yield f"{name}/{relative}", text.encode()
     if not chosen:
         text = policy.templates(templates).text(
-            "readme.j2", plan=plan, merged=running[0] if running else "", files=_LIST
+            "readme.j2", plan=plan, limits=limits(plan.routing), merged=running[0] if running else "", files=_LIST
         )
         yield "README", text.encode()
 
