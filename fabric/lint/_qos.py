@@ -160,7 +160,7 @@ def lossless_queues_mark(config: Config) -> Iterator[Finding]:
         return
     queues = config.expand("QUEUE")
     bare: dict[int, list[str]] = {}
-    unmarked: dict[str, list[str]] = {}
+    unmarked: dict[str, set[str]] = {}
     for port, priorities in config.lossless.items():
         pfc_map = text(config.port_maps[port].get("pfc_to_queue_map"))
         for priority in sorted(priorities):
@@ -171,14 +171,14 @@ def lossless_queues_mark(config: Config) -> Iterator[Finding]:
                 bare.setdefault(queue, []).append(port)
             for name in names & set(config.rows("WRED_PROFILE")):
                 if text(config.rows("WRED_PROFILE")[name].get("ecn")) in ("", "ecn_none"):
-                    unmarked.setdefault(name, []).append(port)
+                    unmarked.setdefault(name, set()).add(port)
     for queue, ports in bare.items():
         cause = "" if config.has("WRED_PROFILE") else "; the table WRED_PROFILE is missing altogether"
         what = f"lossless queue {queue} of {len(ports)} ports has no wred_profile, so congestion is never marked{cause}"
         where = ("QUEUE", some([f"{port}|{queue}" for port in ports]), "wred_profile")
         yield found("CFG-55", where, what, "name an ECN profile", port=ports[0] if len(ports) == 1 else None)
-    for name, ports in unmarked.items():
-        what = f"the profile marks nothing, and the lossless queues of {len(ports)} ports rely on it"
+    for name, users in unmarked.items():
+        what = f"the profile marks nothing, and the lossless queues of {len(users)} ports rely on it"
         where = ("WRED_PROFILE", name, "ecn")
         value = text(config.rows("WRED_PROFILE")[name].get("ecn")) or None
         yield found("CFG-55", where, what, 'write "ecn_all"', value=value)

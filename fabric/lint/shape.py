@@ -21,7 +21,10 @@ _ONE_BRACKETED = re.compile(r"\[[A-Z][A-Z0-9_]*\|([^\[\]]+)\]")
 
 
 def is_flat(data: Mapping[str, Any]) -> bool:
-    """Whether this is a redis-style dump: `TABLE|key` at the top instead of tables of keys."""
+    """Whether this is a redis-style dump: `TABLE|key` at the top instead of tables of keys.
+
+    Other names in it are Redis keys that are no rows (CONFIG_DB_INITIALIZED).
+    """
     return 2 * sum("|" in name for name in data) > len(data)
 
 
@@ -29,10 +32,7 @@ def nest(data: Mapping[str, Any]) -> dict[str, Any]:
     """A redis-style dump as tables. `field@` holds a list joined by commas; `NULL` marks a row without fields."""
     tables: dict[str, Any] = {}
     for name, content in data.items():
-        table, bar, key = name.partition("|")
-        if not bar:
-            # Redis keys that are no rows (CONFIG_DB_INITIALIZED).
-            continue
+        table, _, key = name.partition("|")
         row = content
         if isinstance(content, Mapping) and content.get("type") == "hash" and isinstance(content.get("value"), Mapping):
             row = content["value"]
@@ -55,8 +55,10 @@ def read_tables(data: Any, device: str | None = None) -> tuple[Tables, list[Find
     if not isinstance(data, Mapping):
         what = f"the file holds {_kind(data)}, not an object of tables"
         return {}, [found("CFG-01", ("config_db", None, None), what, "give a config_db.json", device=device)]
-    if is_flat(data):
-        data = nest(data)
+    flat = {name: content for name, content in data.items() if "|" in name}
+    if flat:
+        nested = {} if is_flat(data) else {name: content for name, content in data.items() if name not in flat}
+        data = nested | {table: rows for table, rows in nest(flat).items() if table not in nested}
     tables: dict[str, dict[str, dict[str, str | list[str]]]] = {}
     brackets: dict[tuple[str, str], list[str]] = {}
     joined: dict[str, list[str]] = {}

@@ -46,6 +46,7 @@ _PREDICATE = re.compile(r"""\[(?:[\w.-]+:)?([\w.-]+)=(?:'([^']*)'|"([^"]*)")\]""
 _LEAFREF = re.compile(r'Invalid leafref value "(.*?)" - no target instance "(.*?)"')
 _UNKNOWN = re.compile(r'Node "(.*?)" not found as a child of')
 _MANDATORY = re.compile(r'Mandatory node "(.*?)" instance does not exist')
+_ARRAY = re.compile(r'Expecting JSON name/array of values but leaf-list "(.*?)"')
 
 # Where a line of the JSON text handed to libyang comes from: table, key, field (None for a whole row).
 _Origin = tuple[str, str, str | None]
@@ -201,8 +202,9 @@ class YangModels:
     def _explain(self, kind: RowShape, where: _Origin, leaf_name: str, message: str, tables: Tables) -> Violation:
         table, key, field = where
         unknown, mandatory = _UNKNOWN.search(message), _MANDATORY.search(message)
-        if unknown or mandatory:
-            field = (unknown or mandatory or [""])[1]
+        array = _ARRAY.search(message)
+        if named := unknown or mandatory or array:
+            field = named[1]
         content = tables.get(table, {}).get(key, {}).get(field or "")
         if field in kind.keys:
             # A part of the key is no field of CONFIG_DB: the place is the row itself.
@@ -223,7 +225,7 @@ class YangModels:
         elif targets:
             why = f"{' or '.join(targets)} has no such row"
             remedy = f"add the row to {targets[0]}, or correct the name"
-        elif 'leaf-list "' in message and "Expecting JSON" in message:
+        elif array:
             why, remedy = "the field takes a JSON list", "write the values as a list of strings"
         else:
             why, remedy = _one_line(message), "give a value the model takes"

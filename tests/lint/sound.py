@@ -46,6 +46,11 @@ def leaf() -> Tables:
     }
     interfaces = {name: f"10.0.0.{2 * at}/31" for at, name in enumerate(PORTS)}
     peers = {"Ethernet0": ("s0", "Ethernet0"), "Ethernet8": ("s1", "Ethernet0")}
+    routed: dict[str, dict[str, str | list[str]]] = {name: {} for name in PORTS}
+    routed |= {f"{name}|{prefix}": {} for name, prefix in interfaces.items()}
+    watchdog: dict[str, dict[str, str | list[str]]] = {"GLOBAL": {"POLL_INTERVAL": "200"}}
+    for name in PORTS:
+        watchdog[name] = {"action": "drop", "detection_time": "400", "restoration_time": "800"}
     queues: dict[str, dict[str, str | list[str]]] = {}
     for name in PORTS:
         queues[f"{name}|0"] = {"scheduler": "besteffort"}
@@ -75,7 +80,7 @@ def leaf() -> Tables:
             "Ethernet8": {"brkout_mode": "1x800G"},
             "Ethernet16": {"brkout_mode": "2x400G(8)"},
         },
-        "INTERFACE": {name: {} for name in PORTS} | {f"{name}|{prefix}": {} for name, prefix in interfaces.items()},
+        "INTERFACE": routed,
         "LOOPBACK_INTERFACE": {"Loopback0": {}, "Loopback0|10.255.0.1/32": {}},
         "MGMT_PORT": {"eth0": {"alias": "eth0"}},
         "MGMT_INTERFACE": {"eth0|172.31.0.11/16": {"gwaddr": "172.31.0.1"}},
@@ -116,6 +121,5 @@ def leaf() -> Tables:
         "BUFFER_PG": {f"{name}|0": {"profile": "ingress_lossy_profile"} for name in PORTS},
         "BUFFER_QUEUE": {f"{name}|3": {"profile": "egress_lossless_profile"} for name in PORTS},
         "CABLE_LENGTH": {"AZURE": {"Ethernet0": "40m", "Ethernet8": "40m", "Ethernet16": "5m", "Ethernet20": "5m"}},
-        "PFC_WD": {"GLOBAL": {"POLL_INTERVAL": "200"}}
-        | {name: {"action": "drop", "detection_time": "400", "restoration_time": "800"} for name in PORTS},
+        "PFC_WD": watchdog,
     }

@@ -251,7 +251,7 @@ CASES: list[tuple[str, Break, str, Status, str]] = [
     ),
     (
         "dscp-map-with-a-hole",
-        dscp(40, "0") if False else (lambda t: t["DSCP_TO_TC_MAP"]["AZURE"].pop("40")),
+        lambda tables: tables["DSCP_TO_TC_MAP"]["AZURE"].pop("40"),
         "CFG-50",
         WARN,
         "DSCP_TO_TC_MAP|AZURE",
