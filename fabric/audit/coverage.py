@@ -49,3 +49,8 @@ def probes_needed(next_hops: int, confidence: float = 0.99) -> int:
 def chance_of_no_answer_by_luck(share: Fraction, probes: int) -> float:
     """Probability that none of `probes` uniform probes takes a next hop that carries `share` of them."""
     return float((1 - share) ** probes)
+
+
+def chance_of_at_least(hits: int, trials: int, share: Fraction) -> float:
+    """Probability of `hits` or more in `trials` when each hits with probability `share` (binomial tail)."""
+    return float(1 - sum(comb(trials, count) * share**count * (1 - share) ** (trials - count) for count in range(hits)))

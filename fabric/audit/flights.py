@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from ipaddress import ip_interface
 
 from fabric.audit.coverage import probes_needed
+from fabric.errors import InputError
 from fabric.values.plan import HostPlan, LifeState, Network, Plan, PlannedNic, PlannedPort, PortUse, Role, SwitchPlan
 
 # Linux hands out 32768..60999 to its own sockets; RoCE NICs use 49152..65535 (0xC000 up). The sweep starts there so
 # that probes hash as RoCE traffic does.
 FIRST_SOURCE_PORT = 49152
 _LAST_SOURCE_PORT = 65535
+_SHARES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +75,20 @@ def flights(
 ) -> tuple[Flight, ...]:
     """A ring over the leaves that have a host in service: each probes the next one, so each cable is crossed both ways.
 
-    `whole_paths` asks for enough probes to see every end-to-end path (128 on SAKURAONE), not only every cable of each
-    switch (32). `nodes` limits sources and targets; `down_cables` are known to be down and not expected.
+    `confidence` is that of the whole audit: each flight gets its share of the doubt. `whole_paths` asks for enough
+    probes to see every end-to-end path (128 on SAKURAONE), not only every cable of each switch (32). `nodes` limits
+    sources and targets; `down_cables` are known to be down and not expected.
     IPv4 only: the answers of IPv6 hops are another protocol and are not asked for.
     """
+    if not 0 < confidence < 1:
+        raise InputError("confidence is between 0 and 1, both excluded, such as 0.99")
     ends = [(leaf, *end) for leaf in _leaves(plan) if (end := _host_end(plan, leaf, nodes)) is not None]
+    # The doubt is shared out over flights and layers, with a margin for the answers a policer takes.
+    share = 1 - (1 - confidence) / max(1, _SHARES * len(ends))
     found: list[Flight] = []
     for index, source in enumerate(ends):
         target = ends[(index + 1) % len(ends)]
-        flight = _flight(plan, source, target, confidence, whole_paths, down_cables) if source != target else None
+        flight = _flight(plan, source, target, share, whole_paths, down_cables) if source != target else None
         if flight is not None:
             found.append(flight)
     return tuple(found)

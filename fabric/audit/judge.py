@@ -9,21 +9,21 @@ a control-plane policer, or a fault this cannot place: "cannot tell".
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from ipaddress import ip_interface
 from statistics import median
 
 from fabric.audit.answers import Answer, Answers
-from fabric.audit.coverage import chance_of_no_answer_by_luck
+from fabric.audit.coverage import chance_of_at_least, chance_of_no_answer_by_luck
 from fabric.audit.flights import Flight
 from fabric.values.finding import Confidence, Finding, Report, Severity, Status, summarize
 from fabric.values.plan import Plan
 
-# Below this chance a cable that nobody crossed is not explained by the luck of hashing.
-LUCK = 0.001
-# A policer drops a few answers on a healthy fabric (SONiC's CoPP); more than this share is worth saying.
+# Chance of one false alarm in a whole audit. Each cable (or path) judged gets its share of it.
+FALSE_ALARM = 0.01
+# A policer drops a few answers on a healthy fabric (SONiC's CoPP); surely more than this share is worth saying.
 LOST_SHARE = Fraction(1, 20)
 # Answers are made by a switch's CPU: only a cable far slower than its peers says something about the cable.
 SLOW_FACTOR, SLOW_MS = 5.0, 1.0
@@ -38,6 +38,9 @@ class _Crossings:
     next_cables: Mapping[str, str]
     seen: dict[str, dict[str, int]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(int)))
     lost: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def entries(self) -> set[str]:
+        return set(self.seen) | set(self.lost)
 
     def crossed(self) -> set[str]:
         return {cable for cables in self.seen.values() for cable in cables}
@@ -71,7 +74,7 @@ def judge(plan: Plan, flown: Sequence[Flight], answers: Answers) -> Report:
     passed = 0
     for crossing in crossings.values():
         passed += len(crossing.crossed())
-    findings += _swallowed(crossings.values())
+    findings += _swallowed(list(crossings.values()))
     findings += _wrong_way(wrong)
     findings += _slow(times)
     return Report(tuple(findings), summarize(findings, passed, len(answered)))
@@ -144,24 +147,56 @@ def _silent(flight: Flight, why: str) -> Finding:
     )
 
 
-def _swallowed(crossings: Iterable[_Crossings]) -> list[Finding]:
+def _chance_if_sound(crossing: _Crossings, cable: str, seen: Mapping[str, int], total: int) -> float:
+    """Chance that no flow of `total` was seen on `cable` though it passes traffic.
+
+    Each flow takes it with probability 1/n and is then seen unless a policer took the answer. How often one does is
+    read off the other cables; off those to the same switch alone when it answers less than half as often as the rest.
+    """
+    width = len(crossing.next_cables)
+    answering = [other for other in seen if seen[other]]
+    if not answering:
+        return 1.0
+    policed = _policed(answering, seen, total, width)
+    behind = crossing.next_cables[cable]
+    peers = [other for other in answering if crossing.next_cables[other] == behind]
+    if peers and (there := _policed(peers, seen, total, width)) > (1 + policed) / 2:
+        policed = there
+    return chance_of_no_answer_by_luck((1 - policed) / width, total)
+
+
+def _policed(cables: Sequence[str], seen: Mapping[str, int], total: int, width: int) -> Fraction:
+    """Share of the flows expected on `cables` that were not seen there; 0 when there are more than expected."""
+    expected = Fraction(total * len(cables), width)
+    return max(Fraction(0), 1 - Fraction(sum(seen[cable] for cable in cables)) / expected)
+
+
+def _swallowed(crossings: Sequence[_Crossings]) -> list[Finding]:
     findings: list[Finding] = []
+    alarm = FALSE_ALARM / max(1, sum(len(crossing.next_cables) for crossing in crossings))
+    path_alarm = FALSE_ALARM / max(
+        1, sum(len(crossing.next_cables) * len(crossing.entries()) for crossing in crossings)
+    )
     for crossing in crossings:
-        unseen = set(crossing.next_cables) - crossing.crossed()
-        lost = sum(crossing.lost.values())
-        total = sum(crossing.total(entry) for entry in set(crossing.seen) | set(crossing.lost))
+        lost, total = sum(crossing.lost.values()), sum(crossing.total(entry) for entry in crossing.entries())
+        seen: dict[str, int] = defaultdict(int)
+        for cables in crossing.seen.values():
+            for cable, count in cables.items():
+                seen[cable] += count
+        unseen = sorted(set(crossing.next_cables) - set(seen))
+        chances = {cable: _chance_if_sound(crossing, cable, seen, total) for cable in unseen}
+        sure = [cable for cable in unseen if chances[cable] <= alarm]
+        if sure and lost:
+            findings.append(_black_hole(crossing, sure, lost, total))
+        elif sure:
+            findings += [_unused(crossing, cable, total, chances[cable]) for cable in sure]
+        if doubtful := [cable for cable in unseen if cable not in sure]:
+            findings.append(_too_few(crossing, doubtful, total, max(chances[cable] for cable in doubtful)))
         if unseen:
-            luck = chance_of_no_answer_by_luck(Fraction(1, len(crossing.next_cables)), total)
-            if lost and luck <= LUCK:
-                findings.append(_black_hole(crossing, sorted(unseen), lost, total))
-            elif luck <= LUCK:
-                findings += [_unused(crossing, cable, total, luck) for cable in sorted(unseen)]
-            else:
-                findings.append(_too_few(crossing, sorted(unseen), total, luck))
             continue
-        paths = _lost_paths(crossing)
+        paths = _lost_paths(crossing, path_alarm)
         findings += paths
-        if not paths and lost and Fraction(lost, total) > LOST_SHARE:
+        if not paths and chance_of_at_least(lost, total, LOST_SHARE) <= FALSE_ALARM / len(crossings):
             findings.append(_lost_answers(crossing, lost, total))
     return findings
 
@@ -186,7 +221,7 @@ def _black_hole(crossing: _Crossings, cables: list[str], lost: int, total: int) 
     )
 
 
-def _lost_paths(crossing: _Crossings) -> list[Finding]:
+def _lost_paths(crossing: _Crossings, alarm: float) -> list[Finding]:
     """Whole paths (in by one cable, out by another) that swallow traffic though both cables carry some."""
     findings = []
     for entry, lost in crossing.lost.items():
@@ -194,7 +229,7 @@ def _lost_paths(crossing: _Crossings) -> list[Finding]:
             continue
         missing = sorted(set(crossing.next_cables) - set(crossing.seen[entry]))
         total = crossing.total(entry)
-        if len(missing) != 1 or chance_of_no_answer_by_luck(Fraction(1, len(crossing.next_cables)), total) > LUCK:
+        if len(missing) != 1 or _chance_if_sound(crossing, missing[0], crossing.seen[entry], total) > alarm:
             continue
         findings.append(
             Finding(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fabric.audit.coverage import chance_of_no_answer_by_luck, probability_all_seen, probes_needed
+from fabric.audit.coverage import chance_of_at_least, chance_of_no_answer_by_luck, probability_all_seen, probes_needed
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,9 @@ def test_bad_arguments_are_refused() -> None:
 
 def test_luck_is_the_share_left_over() -> None:
     assert chance_of_no_answer_by_luck(Fraction(1, 4), 10) == pytest.approx(0.75**10)
+
+
+def test_the_binomial_tail() -> None:
+    assert chance_of_at_least(0, 10, Fraction(1, 2)) == 1
+    assert chance_of_at_least(10, 10, Fraction(1, 2)) == pytest.approx(2**-10)
+    assert chance_of_at_least(1, 3, Fraction(1, 20)) == pytest.approx(1 - 0.95**3)
