@@ -10,7 +10,7 @@ from bisect import bisect_right, insort
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fabric.allocate.ledger import HostRun, Ledger, LinkRun, StorageRun, SwitchRun
+from fabric.allocate.ledger import HostRun, Identity, Layout, Ledger, LinkRun, StorageRun, SwitchRun
 from fabric.allocate.names import fold
 
 
@@ -105,7 +105,7 @@ class Book:
             book.add_storage(seat)
         return book
 
-    def ledger(self, identities: Mapping[str, object]) -> Ledger:
+    def ledger(self, identities: Mapping[str, Identity], layout: Layout | None) -> Ledger:
         """The ledger of what is in the book now."""
         return Ledger(
             dict(self.pools),
@@ -113,7 +113,8 @@ class Book:
             tuple(self.hosts),
             tuple(self.links),
             tuple(self.storage),
-            dict(identities),  # type: ignore[arg-type]
+            dict(identities),
+            layout,
         )
 
     def add_switches(self, run: SwitchRun) -> None:
@@ -165,6 +166,17 @@ class Book:
         self.links.append(run)
         for place, name in enumerate(run.lowers):
             self.links_of_lower.setdefault(name, []).append((run, place))
+        self._take_addresses(run)
+
+    def replace_links(self, run: LinkRun, by: LinkRun) -> None:
+        """Put an address to links that had none."""
+        self.links[self.links.index(run)] = by
+        for name in run.lowers:
+            held = self.links_of_lower[name]
+            held[:] = [(by if entry is run else entry, place) for entry, place in held]
+        self._take_addresses(by)
+
+    def _take_addresses(self, run: LinkRun) -> None:
         if run.address is not None:
             per_lower = run.links if run.deal is not None else run.links * len(run.uppers)
             owner = f"links {fold(run.lowers)} to {fold(run.uppers)}"

@@ -102,6 +102,15 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class Layout:
+    """What names of leaves are made of."""
+
+    attachment: str
+    planes: int
+    leaves_per_segment: int
+
+
+@dataclass(frozen=True, slots=True)
 class Ledger:
     """All that was given. `pools` are the pools as they were then: what an index means depends on them."""
 
@@ -111,6 +120,7 @@ class Ledger:
     links: tuple[LinkRun, ...] = ()
     storage: tuple[StorageRun, ...] = ()
     identities: Mapping[str, Identity] = field(default_factory=dict)
+    layout: Layout | None = None
 
 
 _HEAD = """\
@@ -121,7 +131,14 @@ _HEAD = """\
 
 def dump(ledger: Ledger) -> str:
     """YAML text of a ledger, one run a line."""
-    lines = [_HEAD + f"schema: {SCHEMA}", "pools:"]
+    lines = [_HEAD + f"schema: {SCHEMA}"]
+    if ledger.layout is not None:
+        shape = ledger.layout
+        lines.append(
+            f"layout: {{attachment: {shape.attachment}, planes: {shape.planes}, "
+            f"leaves_per_segment: {shape.leaves_per_segment}}}"
+        )
+    lines.append("pools:" if ledger.pools else "pools: {}")
     lines.extend(f"  {what}: [{', '.join(prefixes)}]" for what, prefixes in sorted(ledger.pools.items()))
     lines.append("switches:" if ledger.switches else "switches: []")
     for run in ledger.switches:
@@ -241,6 +258,7 @@ class _Reader:
             links=tuple(self._each("links", self._link)),
             storage=tuple(self._each("storage", self._storage)),
             identities=self._identities(top.get("identities")),
+            layout=self._layout(top.get("layout")),
         )
         if self.problems:
             raise InputError(self.problems)
@@ -350,6 +368,14 @@ class _Reader:
             self._int(entry, "speed"),
             self._optional(entry, "mgmt"),
         )
+
+    def _layout(self, node: _yaml.Node | None) -> Layout | None:
+        if node is None:
+            return None
+        if not isinstance(node.value, dict):
+            self._wrong(node, "layout is no mapping")
+            return None
+        return Layout(self._word(node, "attachment"), self._int(node, "planes"), self._int(node, "leaves_per_segment"))
 
     def _identities(self, node: _yaml.Node | None) -> dict[str, Identity]:
         found: dict[str, Identity] = {}

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from fabric.allocate.book import Book, asn_of
-from fabric.allocate.grow import auto_names
 from fabric.allocate.ledger import HostRun, Ledger, LinkRun
 from fabric.allocate.plots import Plots
 from fabric.allocate.pools import text4, text6
+from fabric.allocate.seats import auto_names
 from fabric.allocate.settings import buffer_plans, qos_plan, routing_plan, services
 from fabric.allocate.slots import Slot, slots_of
 from fabric.allocate.states import States
@@ -131,7 +131,7 @@ class _Maker:
             low, high = tables[lower][lower_slot], tables[upper][upper_slot]
             name = cable_name(lower, low.port.name, upper, high.port.name)
             state, outage = self.states.link(name, lower, low.port.name, upper, high.port.name)
-            ours, theirs = self._pair(number) if number is not None else ((), ())
+            ours, theirs = self._pair(number) if number is not None and self.numbered else ((), ())
             rail = a.node.rail if b.node.rail is not None else None
             self._put(
                 a, low, PortUse.FABRIC, state, outage, metres, upper, high, rail, parallel, ours, theirs, b.asn, name
@@ -203,7 +203,7 @@ class _Maker:
         place = run.place + offset
         state, outage = self.states.host(name, group)
         override = self.intent.devices.get(name, Override())
-        cabled = not group.reserve
+        cabled = not (group.reserve and state is LifeState.PLANNED)
         per_place = fabric.ports_per_place
         kind = self.intent.classes[group.host_class]
         metres = self.intent.compute.leaf.host_length_m
@@ -232,7 +232,7 @@ class _Maker:
                                  link_state, spot.rail, group.pod, spot.plane if planes else None)  # fmt: skip
         return HostPlan(
             name, group.pod, run.segment * pod.places + place, group.host_class, nics, state, outage,
-            override.mgmt_address and self._mgmt_text(override.mgmt_address) or self._mgmt(self.plots.host_mgmt.base(run.mgmt + offset)),
+            self._mgmt_text(override.mgmt_address or text4(self.plots.host_mgmt.base(run.mgmt + offset))),
             override.rack, override.unit, group.reserve,
         )  # fmt: skip
 
@@ -291,12 +291,11 @@ class _Maker:
             if nics is None:
                 continue
             names = group.names if group.names is not None else tuple(auto_names(self.book, group)[: group.count])
-            listed = [(nics.hca, nics.netdev, nics.pci)]
+            listed = (nics.hca, nics.netdev, nics.pci)
             for name in names:
                 host = hosts[name]
-                made = self._storage_nics(
-                    name, tops, nics.nics, nics.speed, listed[0], host.state, host.outage, not host.reserve
-                )
+                cabled = not (host.reserve and host.state is LifeState.PLANNED)
+                made = self._storage_nics(name, tops, nics.nics, nics.speed, listed, host.state, host.outage, cabled)
                 hosts[name] = replace(host, nics={**host.nics, **made})
         for servers in storage.servers:
             for number, name in enumerate(servers.nodes):
@@ -306,7 +305,8 @@ class _Maker:
                 override = self.intent.devices.get(name, Override())
                 hosts[name] = HostPlan(
                     name, 0, number, "storage-server", made, state, outage,
-                    self._mgmt(self.plots.host_mgmt.base((run.mgmt or 0) + offset)), override.rack, override.unit,
+                    self._mgmt_text(override.mgmt_address or text4(self.plots.host_mgmt.base((run.mgmt or 0) + offset))),
+                    override.rack, override.unit,
                 )  # fmt: skip
 
     def _storage_nics(
@@ -373,13 +373,11 @@ class _Maker:
             device_type=node.device_type,
             asn=box.asn,
             loopbacks=loopbacks,
-            mgmt_address=self._mgmt_text(address)
-            if address
-            else self._mgmt(self.plots.switch_mgmt.base(run.mgmt + offset)),
+            mgmt_address=self._mgmt_text(address or text4(self.plots.switch_mgmt.base(run.mgmt + offset))),
             mgmt_gateway=gateway,
             ports=ports,
             breakouts=breakouts,
-            networks=(*loopbacks, *blocks),
+            networks=(*(entry for entry in loopbacks if self.plots.ipv4 or ":" in entry), *blocks),
             aggregates=blocks if self.vlan is None else (),
             state=state,
             outage=outage,
@@ -404,14 +402,11 @@ class _Maker:
         found: list[str] = []
         if override.loopback is not None:
             found.append(f"{override.loopback}/{128 if ':' in override.loopback else 32}")
-        elif self.plots.ipv4:
-            found.append(f"{text4(self.plots.loopbacks.base(number))}/32")
+        if not any("." in entry for entry in found):
+            found.insert(0, f"{text4(self.plots.loopbacks.base(number))}/32")
         if self.plots.ipv6 and not any(":" in entry for entry in found):
             found.append(f"{text6(self.plots.loopbacks6.base(number))}/128")
         return tuple(found)
-
-    def _mgmt(self, value: int) -> str:
-        return self._mgmt_text(text4(value))
 
     def _mgmt_text(self, address: str) -> str:
         return f"{address}/{self.intent.management.network.partition('/')[2]}"

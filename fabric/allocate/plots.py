@@ -7,11 +7,20 @@ from dataclasses import dataclass
 
 from fabric.allocate.pools import Pool, check_disjoint
 from fabric.errors import AllocationError
-from fabric.intent.shapes import Addressing, Intent, Management
+from fabric.intent.shapes import Addressing, Management
 from fabric.model.fabric import Fabric
 
 # The twin's own bridge stands at 172.31.255.1: the last /24 of a /16 stays free (lab facts 1.1).
 _KEEP_LAST = 24
+
+# Never anybody's pool: RFC 6890, RFC 4291; SONiC's own containers use 240.127.1.0/24.
+_NEVER: list[tuple[str, list[str]]] = [
+    ("this network", ["0.0.0.0/8"]),
+    ("host loopback", ["127.0.0.0/8", "::1/128"]),
+    ("link-local", ["169.254.0.0/16", "fe80::/10"]),
+    ("multicast", ["224.0.0.0/4", "ff00::/8"]),
+    ("class E", ["240.0.0.0/4"]),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +46,10 @@ class Plots:
     def prefixes(self) -> dict[str, tuple[str, ...]]:
         """Every pool in use by name, as the ledger remembers it."""
         named: list[tuple[str, Pool]] = [("mgmt-switches", self.switch_mgmt), ("mgmt-hosts", self.host_mgmt)]
+        named.append(("loopbacks", self.loopbacks))  # router ids are IPv4 in every family
         if self.ipv4:
-            named += [("loopbacks", self.loopbacks), ("fabric", self.fabric), ("hosts", self.blocks)]
-        else:
-            named += [("loopbacks", self.loopbacks6), ("fabric", self.fabric6), ("hosts", self.blocks6)]
-        if self.ipv4 and self.ipv6:
+            named += [("fabric", self.fabric), ("hosts", self.blocks)]
+        if self.ipv6:
             named += [("loopbacks6", self.loopbacks6), ("fabric6", self.fabric6), ("hosts6", self.blocks6)]
         if self.storage_loopbacks is not None:
             named.append(("storage-loopbacks", self.storage_loopbacks))
@@ -54,7 +62,7 @@ class Plots:
     @property
     def loopback_size(self) -> int:
         """Loopbacks there are in every family in use."""
-        return self._least(self.loopbacks, self.loopbacks6)
+        return min(self.loopbacks.size, self.loopbacks6.size) if self.ipv6 else self.loopbacks.size
 
     @property
     def fabric_size(self) -> int:
@@ -106,6 +114,7 @@ def plots_of(fabric: Fabric) -> Plots:
     ]
     used.append(("management.network", [intent.management.network]))
     used.append(("addressing.reserved", list(addressing.reserved)))
+    used.extend(_NEVER)
     check_disjoint(used)
     return plots
 
@@ -120,7 +129,8 @@ def _host_steps(fabric: Fabric, addressing: Addressing) -> tuple[int, int, int]:
     length = hosts.block if hosts.block is not None else fitting
     if length > fitting:
         raise AllocationError(
-            f"addressing.hosts.block: a /{length} holds too few addresses for {places} host ports of a leaf; write /{fitting}"
+            f"addressing.hosts.block: a /{length} holds too few addresses for {places} host ports of a leaf; "
+            f"write {fitting}"
         )
     unit = hosts.leaf if hosts.leaf is not None else length
     if unit > length:

@@ -98,8 +98,8 @@ def buffer_plans(fabric: Fabric) -> tuple[dict[str, BufferPlan], list[str]]:
                 what, _, remedy = str(error).partition("; ")
                 raise PlatformError(f"{fabric.file.problem(('buffers_from',), what, remedy)}") from None
             notes.append(
-                f"{platform.key}: no buffer figures are published; those of {lender.key} ({plans[key].source}) stand in "
-                "because the intent says buffers_from"
+                f"{platform.key}: no buffer figures are published; those of {lender.key} ({plans[key].source}) "
+                "stand in because the intent says buffers_from"
             )
         elif intent.qos.lossless:
             notes.append(

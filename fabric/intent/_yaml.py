@@ -74,10 +74,10 @@ class Node:
         node, reached = self, []
         for step in path:
             child = None
-            if (isinstance(node.value, dict) and isinstance(step, str)) or (
-                isinstance(node.value, list) and isinstance(step, int) and 0 <= step < len(node.value)
-            ):
-                child = node.value.get(step) if isinstance(node.value, dict) else node.value[step]
+            if isinstance(node.value, dict) and isinstance(step, str):
+                child = node.value.get(step)
+            elif isinstance(node.value, list) and isinstance(step, int) and 0 <= step < len(node.value):
+                child = node.value[step]
             if child is not None:
                 node = child
                 reached.append(step)
@@ -239,15 +239,16 @@ def _compose(data: bytes, source: str, problems: list[Problem]) -> Node | None:
         parent.node.size += node.size
 
     for event in _events(data, source):
+        place_of: Any = event.start_mark
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                line = event.start_mark.line + 1
+                line = place_of.line + 1
                 raise _stop("a second document starts here", "an intent is one document", Mark(source, line))
             continue
         if not isinstance(event, (yaml.NodeEvent, yaml.CollectionEndEvent)):
             continue
-        mark = Mark(source, event.start_mark.line + 1)
+        mark = Mark(source, place_of.line + 1)
         if isinstance(event, yaml.CollectionEndEvent):
             done = stack.pop()
             _merge(done, complain)
@@ -259,7 +260,7 @@ def _compose(data: bytes, source: str, problems: list[Problem]) -> Node | None:
         if total > MAX_NODES:
             raise _stop(f"more than {MAX_NODES} values", "an intent is a page or two", mark)
         if isinstance(event, yaml.AliasEvent):
-            target = anchors.get(event.anchor)
+            target = anchors.get(event.anchor or "")
             if target is None:
                 inside = any(level.anchor == event.anchor for level in stack)
                 what = "stands inside what it names" if inside else "names nothing before it"
@@ -269,8 +270,9 @@ def _compose(data: bytes, source: str, problems: list[Problem]) -> Node | None:
                 raise _stop(f"aliases make more than {MAX_NODES} values", "use fewer aliases", mark)
             place(Node(target.value, target.mark, None, target.size))
             continue
-        if event.tag is not None and event.tag != "!":
-            complain(f"tag {event.tag!r} is not allowed", "remove it; plain values are enough", mark)
+        tag = getattr(event, "tag", None)
+        if tag is not None and tag != "!":
+            complain(f"tag {tag!r} is not allowed", "remove it; plain values are enough", mark)
         if isinstance(event, yaml.ScalarEvent):
             is_key = bool(stack) and isinstance(stack[-1].node.value, dict) and stack[-1].key is None
             quoted = event.style not in (None, "")  # libyaml gives "" for plain, the pure loader None

@@ -135,7 +135,7 @@ def _pods(intent: Intent) -> _Found:
             named = [key for key in short if not isinstance(getattr(entry, key), int)]
             if named or any(not isinstance(block.nodes, int) for block in entry.hosts):
                 yield where, "names for pods that are repeated", "give a number of nodes; names come from node_name"
-        known = {name for name in intent.classes}
+        known = set(intent.classes)
         blocks = [block for block in host_blocks(intent, entry) if block.host_class in known]
         hosts = sum(block.nodes if isinstance(block.nodes, int) else len(block.nodes) for block in blocks)
         places = (entry.places or compute.places) * entry.segments

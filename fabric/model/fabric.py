@@ -165,7 +165,9 @@ def build(file: IntentFile) -> Fabric:
         if name not in layout.switches and not _is_host(intent, name):
             problems.append(file.problem(("devices", name), f"there is no device {name}", "correct the name"))
     spots = {name: _spots(compute, kind) for name, kind in intent.classes.items()}
-    platforms = _platforms(file, layout.switches, problems)
+    platforms = _platforms(file, problems)
+    if not problems:
+        problems.extend(_speeds(file, platforms, layout.switches, spots))
     if problems:
         raise InputError(problems)
     return Fabric(
@@ -366,7 +368,7 @@ def _spots(compute: Compute, kind: HostClass) -> tuple[NicSpot, ...]:
     return tuple(spots)
 
 
-def _platforms(file: IntentFile, switches: Mapping[str, SwitchNode], problems: list[Problem]) -> dict[str, Platform]:
+def _platforms(file: IntentFile, problems: list[Problem]) -> dict[str, Platform]:
     intent = file.intent
     places: dict[str, tuple[str | int, ...]] = {intent.compute.leaf.platform: ("compute", "leaf", "platform")}
     for tier in ("spine", "superspine"):
@@ -392,3 +394,38 @@ def _platforms(file: IntentFile, switches: Mapping[str, SwitchNode], problems: l
             what, _, remedy = str(error).partition("; ")
             problems.append(file.problem(("buffers_from",), what, remedy))
     return found
+
+
+def _speeds(
+    file: IntentFile,
+    platforms: Mapping[str, Platform],
+    switches: Mapping[str, SwitchNode],
+    spots: Mapping[str, tuple[NicSpot, ...]],
+) -> Iterator[Problem]:
+    """Every speed must exist at both ends of its links. The message lists the modes that exist (field case F013)."""
+    intent = file.intent
+    compute = intent.compute
+    wanted: list[tuple[tuple[str | int, ...], int, Role]] = []
+    for name, listed in spots.items():
+        wanted.append((("classes", name, "speed"), listed[0].speed_mbps, Role.LEAF))
+        store = intent.classes[name].storage
+        if store is not None:
+            wanted.append((("classes", name, "storage", "speed"), store.speed, Role.STORAGE))
+    if compute.spine is not None:
+        where = ("compute", "spine", "speed")
+        wanted += [(where, compute.spine.speed, Role.LEAF), (where, compute.spine.speed, Role.SPINE)]
+    if compute.superspine is not None:
+        where = ("compute", "superspine", "speed")
+        wanted += [(where, compute.superspine.speed, Role.SPINE), (where, compute.superspine.speed, Role.SUPERSPINE)]
+    for index, servers in enumerate(intent.storage.servers if intent.storage is not None else ()):
+        wanted.append((("storage", "servers", index, "speed"), servers.speed, Role.STORAGE))
+    used: dict[Role, dict[str, str]] = {}
+    for node in switches.values():
+        used.setdefault(node.role, {}).setdefault(node.platform, node.name)
+    for path, speed, role in wanted:
+        for key in used.get(role, ()):
+            try:
+                platforms[key].mode_for(speed)
+            except PlatformError as error:
+                what, _, remedy = str(error).partition("; ")
+                yield file.problem(path, what, remedy)

@@ -1,9 +1,9 @@
 """The NetworkX graph of a Plan.
 
-A MultiGraph: nodes are devices, edges are cables (key: the cable's name), parallel cables are parallel edges.
+A MultiGraph: nodes are devices, edges are cables (key: the cable's name), so parallel cables are parallel edges.
 
-Node attributes: `kind` (`switch` or `host`), `role` (leaf, spine, superspine, storage, host), `network`, `pod`, `rail`,
-`plane`, `segment`, `place` (hosts), `host_class` (hosts), `platform` (switches), `state`, `rack`, `unit`; None where one
+Node attributes: `kind` (`switch` or `host`), `role` (leaf, spine, superspine, storage, host), `network`, `pod`,
+`rail`, `plane`, `segment`, `place` (hosts), `host_class` (hosts), `platform` (switches), `state`, `rack`, `unit`; None where one
 does not apply.
 
 Edge attributes: `kind` (`host` or `fabric`), `network`, `speed_mbps`, `length_m`, `state`, `rail`, `pod`, `plane`,
@@ -14,11 +14,14 @@ Reserve places have no cable, so they are nodes without edges.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import networkx as nx
 
 from fabric.values.plan import Plan
 
-Graph = nx.MultiGraph
+if TYPE_CHECKING:
+    Graph = nx.MultiGraph[str]
 
 
 def graph_of(plan: Plan) -> Graph:
@@ -66,8 +69,9 @@ def graph_of(plan: Plan) -> Graph:
         )
         for host in plan.hosts.values()
     )
+    # The stubs do not know edges with a key and attributes, which MultiGraph takes.
     graph.add_edges_from(
-        (
+        (  # type: ignore[misc]
             cable.a_device,
             cable.b_device,
             cable.name,

@@ -1,8 +1,8 @@
 """Expected equal-cost next hops: which local ports BGP uses towards each originating switch.
 
-Plain eBGP, one session a cable: the shortest AS path wins, all equally long ones are used (multipath-relax), a path that
-holds the own AS number is dropped (RFC 4271 9.1.2). Nothing else is assumed about tiers, so what the AS numbers allow is
-what is expected, valleys included. Planned and out-of-service cables and switches carry nothing.
+Plain eBGP, one session a cable: the shortest AS path wins, all equally long ones are used (multipath-relax), a path
+that holds the own AS number is dropped (RFC 4271 9.1.2). Nothing else is assumed about tiers, so what the AS numbers
+allow is what is expected, valleys included. Planned and out-of-service cables and switches carry nothing.
 
 Switches with the same neighbours are twins: they see the same next-hop switches. Only one of each family of twins is
 worked out, so an intact fabric of 3,840 switches costs seconds and a broken one a little more.
