@@ -1,67 +1,14 @@
 """Entry point of the `railfab` command.
 
-Verbs are found by name and imported only when they run, so that `--help` answers at once. Every exception ends
-here: ours as its message and exit code, anything else as exit 3 with one line and the place of the details.
+Standard library only at import: whatever is broken - a missing library, a clash of packages, a bug - ends here, as a
+message and an exit code. Ours as their message and code; anything else as exit 3 with one line and the place of the
+details. The verbs stand in `fabric.cli.verbs`.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-from pathlib import Path
-
-import click
-
-# verb -> (module of this room, one line for --help). The module has a click command called `command`.
-VERBS: dict[str, tuple[str, str]] = {
-    "design": ("design", "check a design; print capacity, spares, oversubscription"),
-    "cables": ("cables", "cable plan out and in"),
-    "draw": ("draw", "pictures of the fabric"),
-    "render": ("render", "write config_db.json, frr.conf and host files"),
-    "lint": ("lint", "judge config_db.json files"),
-    "plan": ("plan", "diff against the running fabric, impact and waves"),
-    "apply": ("apply", "roll a plan out"),
-    "rollback": ("rollback", "undo a run"),
-    "drift": ("drift", "compare the running fabric with the intent"),
-    "collect": ("collect", "read live state into a snapshot"),
-    "check": ("check", "judge live state against the model"),
-    "gate": ("gate", "go / no-go for a job's nodes"),
-    "where": ("where", "find a node, NIC, port, address or label"),
-    "explain": ("explain", "what a finding means and what to do"),
-    "hold": ("hold", "keep state made by hand, with reason and end"),
-    "release": ("release", "end a hold"),
-    "trust": ("trust", "enrol host keys and identities on purpose"),
-    "adopt": ("adopt", "fill the ledger from a running fabric"),
-    "platform": ("platform", "import a switch model"),
-    "schema": ("schema", "JSON Schema of intents, for editors"),
-    "lab": ("lab", "the twin: up, down, status, fault, exec"),
-}
-
-
-class _Verbs(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [verb for verb, (module, _) in VERBS.items() if (Path(__file__).parent / f"{module}.py").exists()]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in self.list_commands(ctx):
-            return None
-        module = importlib.import_module(f"fabric.cli.{VERBS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Verbs"):
-            formatter.write_dl([(verb, VERBS[verb][1]) for verb in self.list_commands(ctx)])
-
-
-@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="railfab", prog_name="railfab")
-def railfab() -> None:
-    """Model, generate, push and check rail-optimized GPU fabrics on SONiC.
-
-    Exit codes: 0 healthy, 1 findings, 2 could not tell or bad usage, 3 an internal error.
-    """
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -70,47 +17,77 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command; return its exit code. Never raises but for signals that ended us."""
-    from fabric.cli.clash import clash
-
-    problem = clash()
-    if problem:
-        click.echo(f"railfab: {problem}", err=True)
-        return 2
+    """Run the command; return its exit code. Raises nothing but SystemExit of a verb that asks for it."""
     try:
-        code = railfab.main(arguments, prog_name="railfab", standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.Abort:
-        click.echo("railfab: stopped", err=True)
-        return 130
+        from fabric.cli.clash import clash
+
+        problem = clash()
+        if problem:
+            _say(problem)
+            return 2
+        from fabric.cli.verbs import call
+
+        code = call(arguments)
+        # What is still in the buffer must find its reader gone here, not while Python shuts down.
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
-        click.echo("railfab: stopped by Ctrl-C", err=True)
+        _say("stopped by Ctrl-C")
         return 130
-    except click.ClickException as error:
-        error.show()
-        return 2
     except BrokenPipeError:
         # The reader of our pipe went away (`railfab check | head`): not an error of anybody.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _close_stdout()
         return 141
     except Exception as error:
         return _failed(error)
 
 
-def _failed(error: Exception) -> int:
-    from fabric.errors import RailfabError
+def _say(line: str) -> None:
+    try:
+        print(f"railfab: {line}", file=sys.stderr)
+    except OSError:
+        # Nobody reads our errors; the exit code still tells.
+        return
 
+
+def _close_stdout() -> None:
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, 1)
+    os.close(devnull)
+
+
+def _failed(error: Exception) -> int:
+    try:
+        from fabric.errors import RailfabError
+    except Exception as broken:
+        _say(f"internal error: {type(broken).__name__}: {broken} (the package itself is broken; reinstall railfab)")
+        return 3
     if isinstance(error, RailfabError):
         for line in str(error).splitlines() or [type(error).__name__]:
-            click.echo(f"railfab: {line}", err=True)
+            _say(line)
         return error.exit_code
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        # The machine refused a file or folder somebody named: no fault of ours, and the message says which.
+        _say(f"{error.filename}: {error.strerror}; check the path, its owner and the space left")
+        return 2
+    _say(f"internal error: {_first_line(error)} ({_keep_details(error)}; please report them)")
+    return 3
+
+
+def _first_line(error: Exception) -> str:
+    text = f"{type(error).__name__}: {error}".strip()
+    return text.splitlines()[0]
+
+
+def _keep_details(error: Exception) -> str:
     import tempfile
     import traceback
 
-    with tempfile.NamedTemporaryFile("w", prefix="railfab-error-", suffix=".txt", delete=False) as details:
-        traceback.print_exception(error, file=details)
-    what = f"{type(error).__name__}: {error}".splitlines()[0]
-    click.echo(f"railfab: internal error: {what} (details: {details.name}; please report them)", err=True)
-    return 3
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="railfab-error-", suffix=".txt", delete=False) as details:
+            traceback.print_exception(error, file=details)
+        return f"details: {details.name}"
+    except OSError as refused:
+        place = traceback.extract_tb(error.__traceback__)[-1] if error.__traceback__ else None
+        where = f"{place.filename}:{place.lineno}" if place else "nowhere"
+        return f"no details kept: {refused.strerror}; raised at {where}"
