@@ -91,10 +91,16 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one run of checks says: findings on top (fail, warn, unknown; passes are counted) and the summary."""
+    """What one run of checks says: findings on top (fail, warn, unknown; passes are counted) and the summary.
+
+    `notes` say what was not asked or could not be judged, and what must be shown to whoever reads the report.
+    `taken_at` is the end of the snapshot, seconds since 1970.
+    """
 
     findings: tuple[Finding, ...] = ()
     summary: Summary = field(default_factory=Summary)
+    notes: tuple[str, ...] = ()
+    taken_at: float | None = None
 
 
 def summarize(

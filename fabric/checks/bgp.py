@@ -1,0 +1,227 @@
+"""BGP sessions against the Plan (BGP-01): one a fabric cable, Established, right ASN, prefixes arriving.
+
+A device none of whose sessions is up is one claim, not one a session.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from fabric.checks._cabling_words import some
+from fabric.checks.judged import Judged
+from fabric.checks.view import Life, Link, View
+from fabric.diagnose.claim import Cause, Claim, End
+from fabric.values.finding import Confidence, Finding, Severity, Status
+from fabric.values.plan import PlannedPort
+from fabric.values.snapshot import BgpPeer
+
+
+@dataclass(slots=True)
+class _Bad:
+    """A session that is not as planned: what each end says."""
+
+    link: Link
+    reasons: list[str]
+    at: End
+
+
+def judge(view: View) -> Judged:
+    """Judge every planned session in scope from both its ends."""
+    judged = Judged()
+    bad: list[_Bad] = []
+    for link in view.links:
+        if link.life is not Life.SERVICE or link.a_port.peer_asn is None:
+            continue
+        if view.hold_on(link.a) or view.hold_on(link.b):
+            continue
+        reasons: list[str] = []
+        place = link.a
+        for end, port in session_ends(link):
+            said = _end(view, link, end, port)
+            if said is None:
+                continue
+            if said:
+                if not reasons:
+                    place = end
+                reasons.append(said)
+            else:
+                judged.passed += 1
+        if reasons:
+            bad.append(_Bad(link, reasons, place))
+    _tell(view, bad, judged)
+    _strangers(view, judged)
+    return judged
+
+
+def session_ends(link: Link) -> list[tuple[End, PlannedPort]]:
+    """Both switch ends of a fabric cable with their planned ports."""
+    ends = [(link.a, link.a_port)]
+    if isinstance(link.b_port, PlannedPort):
+        ends.append((link.b, link.b_port))
+    return ends
+
+
+def peers_of(view: View, end: End, port: PlannedPort) -> list[BgpPeer] | None:
+    """What the switch at `end` says of the session(s) over it; None when it was not asked or gave no answer."""
+    state = view.state(end[0])
+    if state is None or state.bgp is None:
+        return None
+    keys = [port.name] if view.plan.routing.unnumbered else [a.partition("/")[0] for a in port.peer_addresses]
+    return [state.bgp[key] for key in keys if key in state.bgp]
+
+
+def session_up(view: View, link: Link) -> bool | None:
+    """Whether routes flow over a fabric cable: up at every end that can tell; None when neither can."""
+    said: bool | None = None
+    for end, port in session_ends(link):
+        peers = peers_of(view, end, port)
+        if peers is None:
+            continue
+        if not any(peer.state == "Established" and not peer.policy_blocked for peer in peers):
+            return False
+        said = True
+    return said
+
+
+def _end(view: View, link: Link, end: End, port: PlannedPort) -> str | None:
+    """What is wrong at one end; "" when nothing is, None when it cannot tell."""
+    peers = peers_of(view, end, port)
+    if peers is None:
+        return None
+    if not peers:
+        return f"{end[0]} has no session over {end[1]}"
+    wrong = []
+    for peer in peers:
+        if peer.state != "Established":
+            detail = "shut by hand" if peer.admin_down else peer.last_reset
+            wrong.append(f"{end[0]} says {peer.state} to {peer.peer}" + (f" ({detail})" if detail else ""))
+        elif peer.remote_asn is not None and peer.remote_asn != port.peer_asn:
+            wrong.append(f"{end[0]} has AS {peer.remote_asn} at {peer.peer}, planned is {port.peer_asn}")
+        elif peer.policy_blocked:
+            wrong.append(f"{end[0]} exchanges nothing with {peer.peer}: no policy (Policy)")
+        elif peer.prefixes_received == 0 and _announces(view, link, end):
+            wrong.append(f"{end[0]} gets no prefix from {peer.peer}")
+        elif view.plan.routing.bfd and (peer.bfd_state or "").lower() != "up":
+            wrong.append(f"{end[0]} has no BFD session up with {peer.peer} ({peer.bfd_state or 'none'})")
+    return "; ".join(wrong)
+
+
+def _announces(view: View, link: Link, end: End) -> bool:
+    far = link.b if link.a == end else link.a
+    return bool(view.plan.switches[far[0]].networks)
+
+
+def _tell(view: View, bad: list[_Bad], judged: Judged) -> None:
+    """Whole devices first (those that say so themselves, then those with most), then single sessions."""
+    by_device: dict[str, list[_Bad]] = defaultdict(list)
+    for one in bad:
+        for end, _ in session_ends(one.link):
+            by_device[end[0]].append(one)
+    told: set[str] = set()
+    for device in sorted(by_device, key=lambda name: (not _speechless(view, name), -len(by_device[name]), name)):
+        mine = [one for one in by_device[device] if one.link.name not in told]
+        if len(mine) < 2 or len(by_device[device]) != _sessions(view, device):
+            continue
+        if not any(view.up(one.link.a) is not False and view.up(one.link.b) is not False for one in mine):
+            continue  # All its links are dark: that is the story.
+        judged.claims.append(_device(view, device, by_device[device]))
+        told.update(one.link.name for one in mine)
+    for one in bad:
+        judged.claims.append(_session(view, one))
+
+
+def _speechless(view: View, device: str) -> bool:
+    """Whether the switch answered, but its bgpd did not."""
+    state = view.state(device)
+    return state is not None and state.bgp is None
+
+
+def _sessions(view: View, device: str) -> int:
+    count = 0
+    for name in view.plan.switches[device].ports:
+        link = view.of_end.get((device, name))
+        count += (
+            link is not None
+            and link.life is Life.SERVICE
+            and link.a_port.peer_asn is not None
+            and not (view.hold_on(link.a) or view.hold_on(link.b))
+        )
+    return count
+
+
+def _device(view: View, device: str, bad: list[_Bad]) -> Claim:
+    state = view.state(device)
+    hole = state.hole("bgp") if state is not None else None
+    switch = view.plan.switches[device]
+    finding = Finding(
+        code="BGP-01",
+        status=Status.FAIL,
+        severity=Severity.BLOCK,
+        confidence=Confidence.CERTAIN,
+        device=device,
+        rail=switch.rail,
+        rails=(switch.rail,) if switch.rail is not None else (),
+        nodes=_hosts_of(view, device),
+        expected=f"{len(bad)} sessions of {device} Established",
+        observed=f"none of the {len(bad)} sessions of {device} is up, though its links are"
+        + (f": {hole}" if hole else ""),
+        evidence=some(bad[0].reasons),
+        remedy=f"on {device}: `docker ps` and `docker logs bgp`; `sudo systemctl restart bgp` when bgpd is dead, "
+        "else compare its ASN and neighbours (`vtysh -c 'show bgp summary'`)",
+    )
+    return Claim(
+        Cause.BGP_DEVICE,
+        finding,
+        cables=frozenset(one.link.name for one in bad),
+        devices=frozenset({device}),
+    )
+
+
+def _hosts_of(view: View, device: str) -> tuple[str, ...]:
+    links = (view.of_end.get((device, name)) for name in view.plan.switches[device].ports)
+    return tuple(sorted({link.b[0] for link in links if link is not None and link.host and link.life is Life.SERVICE}))
+
+
+def _session(view: View, one: _Bad) -> Claim:
+    link = one.link
+    finding = Finding(
+        code="BGP-01",
+        status=Status.FAIL,
+        severity=Severity.WARN,
+        confidence=Confidence.CERTAIN,
+        device=one.at[0],
+        port=one.at[1],
+        cable=link.name,
+        expected=f"session {view.name(link.a)} - {view.name(link.b)} Established with prefixes",
+        observed=some(one.reasons),
+        evidence="`show bgp summary json` at " + " and ".join(sorted({end[0] for end, _ in session_ends(link)})),
+        remedy=f"`vtysh -c 'show bgp neighbors'` at both ends of {link.name}: wrong ASN or address, a filter, or a "
+        "session shut by hand",
+    )
+    return Claim(Cause.BGP_SESSION, finding, cables=frozenset({link.name}), devices=frozenset({link.a[0], link.b[0]}))
+
+
+def _strangers(view: View, judged: Judged) -> None:
+    """Established sessions that the Plan does not have."""
+    for name, switch in view.switches.items():
+        state = view.state(name)
+        if state is None or state.bgp is None:
+            continue
+        planned: set[str] = set()
+        for port in switch.ports.values():
+            planned.add(port.name)
+            planned.update(address.partition("/")[0] for address in port.peer_addresses)
+        extra = [key for key, peer in state.bgp.items() if key not in planned and peer.state == "Established"]
+        if extra:
+            finding = Finding(
+                code="BGP-01",
+                status=Status.WARN,
+                severity=Severity.WARN,
+                confidence=Confidence.CERTAIN,
+                device=name,
+                expected="only sessions of the plan",
+                observed=f"{name} has {len(extra)} session(s) that the plan does not have: {some(sorted(extra))}",
+                remedy="remove them, or put them into the intent",
+            )
+            judged.claims.append(Claim(Cause.LIFE, finding, devices=frozenset({name})))
