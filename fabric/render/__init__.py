@@ -5,9 +5,8 @@ switch's CONFIG_DB the rendered rows are about (the data itself stands in `fabri
 """
 
 from fabric.render.hosts import render_hosts
-from fabric.render.scope import lossy
 from fabric.render.switch import render_switch
 from fabric.render.writer import write
 from fabric.values.ownership import OWNED
 
-__all__ = ["OWNED", "lossy", "render_hosts", "render_switch", "write"]
+__all__ = ["OWNED", "render_hosts", "render_switch", "write"]

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from fabric.errors import RenderError
 from fabric.render import routing
 from fabric.render.device import Rows, bare, version_of
-from fabric.render.releases import since
 from fabric.render.scope import Scope
 from fabric.values.device_config import Row
 from fabric.values.plan import RoutingPlan
@@ -84,11 +83,7 @@ def _framework(scope: Scope) -> Iterator[tuple[str, Rows]]:
     plan, switch = scope.plan.routing, scope.switch
     if plan.weighted_ecmp:
         raise RenderError(
-            f"{switch.name}: routing mode frr-mgmt cannot do weighted ECMP (ROUTE_MAP has no link bandwidth); use mode frr"
-        )
-    if not since(scope.release.name, "202405"):
-        raise RenderError(
-            f"{switch.name}: routing mode frr-mgmt is rendered for 202405 and later, not for {scope.release.name}; "
+            f"{switch.name}: routing mode frr-mgmt cannot do weighted ECMP (ROUTE_MAP has no link bandwidth); "
             "use mode frr"
         )
     if plan.maximum_paths > _FRAMEWORK_PATHS:

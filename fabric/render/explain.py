@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from fabric.errors import PlatformError
 from fabric.platforms.headroom import exact_row, model_xoff, spectrum4_headroom
+from fabric.render import policy
 from fabric.render.order import natural
-from fabric.render.policy import Templates, templates
 from fabric.render.qos import pause_point
 from fabric.render.scope import Scope, scope
 from fabric.values.finding import Confidence, Finding, Severity, Status
@@ -96,25 +97,26 @@ def arithmetic(chosen: Scope) -> Arithmetic | None:
         ecn_max=qos.ecn.max_bytes,
         findings=(),
     )
-    return _with(result, tuple(_judge(chosen, result)))
+    return replace(result, findings=tuple(_judge(chosen, result)))
 
 
-def explain(plan: Plan, templates_folder: Templates | None = None) -> tuple[Arithmetic, ...]:
+def explain(plan: Plan, templates: Path | None = None) -> tuple[Arithmetic, ...]:
     """The sums of every switch that has a lossless port, alike switches together, in natural order."""
-    files = templates_folder or templates()
+    files = policy.templates(templates)
     groups: dict[tuple[object, ...], list[Arithmetic]] = {}
     for name in sorted(plan.switches, key=natural):
         one = arithmetic(scope(plan, name, files))
         if one is not None:
             groups.setdefault((one.platform, one.classes), []).append(one)
-    return tuple(
-        _with(alike[0], alike[0].findings, tuple(one.switches[0] for one in alike)) for alike in groups.values()
-    )
+    return tuple(replace(alike[0], switches=tuple(one.switches[0] for one in alike)) for alike in groups.values())
 
 
-def text(sums: tuple[Arithmetic, ...]) -> str:
+def lines(sums: tuple[Arithmetic, ...]) -> Iterator[str]:
     """The sums for a reader at a terminal."""
-    return "\n".join(line for one in sums for line in _lines(one)) or "no switch has a lossless class: nothing to sum"
+    for one in sums:
+        yield from _lines(one)
+    if not sums:
+        yield "no switch has a lossless class: nothing to sum"
 
 
 def _classes(chosen: Scope, plan: BufferPlan) -> Iterator[PortClass]:
@@ -178,10 +180,6 @@ def _judge(chosen: Scope, one: Arithmetic) -> Iterator[Finding]:
             observed=f"detection {times[0]}, restoration {times[1]}, poll {times[2]} ms",
             remedy="correct the watchdog times in the intent",
         )  # fmt: skip
-
-
-def _with(one: Arithmetic, findings: tuple[Finding, ...], switches: tuple[str, ...] | None = None) -> Arithmetic:
-    return replace(one, findings=findings, switches=switches or one.switches)
 
 
 def _lines(one: Arithmetic) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +86,7 @@ class Templates:
             name: self._policy(f"config_db/{name}.yaml", shape) for name, shape in _SHAPES.items()
         }
         self._environment: jinja2.Environment | None = None
+        self._kept: dict[str, Any] = {}
 
     def find(self, relative: str) -> Path | None:
         """The file that counts for a path below templates/, or None."""
@@ -93,6 +94,12 @@ class Templates:
             if (folder / relative).is_file():
                 return folder / relative
         return None
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` gives, made at the first call for `name`."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
 
     def text(self, relative: str, /, **names: Any) -> str:
         """Render a text template; InputError names the file and line of a mistake in it."""
@@ -124,7 +131,7 @@ class Templates:
         file = self.find(relative)
         if file is None:
             raise InputError(f"templates/{relative} is missing; reinstall railfab")
-        content = _parse(file)
+        content = parse(file)
         problems = list(_misfits(content, shape, "", str(file)))
         if problems:
             raise InputError(problems)
@@ -157,7 +164,8 @@ def loader() -> Any:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _parse(file: Path) -> Any:
+def parse(file: Path) -> Any:
+    """The content of a YAML file; InputError with file and line for what is no YAML."""
     try:
         return yaml.load(file.read_bytes(), Loader=loader())  # noqa: S506 - a safe loader, in C
     except yaml.MarkedYAMLError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fabric.errors import RenderError
@@ -62,12 +62,3 @@ def scope(plan: Plan, name: str, templates: Templates) -> Scope:
             "name a platform of the same ASIC in `buffers_from`, or render with --lossy"
         )
     return Scope(plan, switch, templates, release(plan.release), ports, fabric, lossless, reserved, buffers)
-
-
-def lossy(plan: Plan) -> Plan:
-    """The same Plan without any lossless class: no PFC, no watchdog, no lossless groups."""
-    switches = {
-        name: replace(switch, ports={key: replace(port, lossless=False) for key, port in switch.ports.items()})
-        for name, switch in plan.switches.items()
-    }
-    return replace(plan, switches=switches, qos=replace(plan.qos, lossless=False))

@@ -7,6 +7,7 @@ from pathlib import Path
 from fabric.errors import RenderError
 from fabric.render import bgp, device, policy, qos, routing
 from fabric.render.scope import scope
+from fabric.render.site import add_site_rows
 from fabric.values.device_config import DeviceConfig, Row
 from fabric.values.plan import Plan
 
@@ -22,6 +23,7 @@ def render_switch(plan: Plan, name: str, templates: Path | None = None) -> Devic
     chosen = scope(plan, name, policy.templates(templates))
     routing.covers_management(chosen)
     rows = {table: content for module in (device, qos, bgp) for table, content in module.tables(chosen) if content}
+    add_site_rows(chosen, rows)
     _clean(name, rows)
     return DeviceConfig(device=name, tables=dict(sorted(rows.items())), frr=routing.frr_text(chosen))
 

@@ -14,7 +14,6 @@ from fabric.render import policy
 from fabric.render.bgp import limits
 from fabric.render.hosts import HostRenderer
 from fabric.render.order import natural
-from fabric.render.scope import lossy as without_lossless
 from fabric.render.switch import render_switch
 from fabric.values.device_config import Tables
 from fabric.values.ownership import merged
@@ -29,7 +28,6 @@ def write(
     *,
     templates: Path | None = None,
     base: Path | None = None,
-    lossy: bool = False,
     only: Iterable[str] = (),
 ) -> tuple[str, ...]:
     """Write every switch (`config_db.json`, `frr.conf`) and host of the Plan below `out`; return the paths written.
@@ -43,8 +41,6 @@ def write(
     unknown = chosen - plan.switches.keys() - plan.hosts.keys()
     if unknown:
         raise InputError(f"{', '.join(sorted(unknown))}: no such switch or host in plan {plan.name}")
-    if lossy:
-        plan = without_lossless(plan)
     running = read_base(base, plan) if base is not None else None
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: is a file; give a folder to write to")

@@ -136,15 +136,18 @@ OWNED: Mapping[str, Ownership] = {
 
 
 def owns_row(table: str, key: str, running: Row | None, desired: Tables) -> bool:
-    """Whether `table|key` is ours, judged with the row as it runs (None when absent) and the desired tables."""
+    """Whether `table|key` is ours, judged with the row as it runs (None when absent) and the desired tables.
+
+    A row that is desired is ours whatever the table: a site's own additions are desired too.
+    """
+    wanted = desired.get(table)
+    if wanted is not None and key in wanted:
+        return True
     ownership = OWNED.get(table)
     if ownership is None:
         return False
     if ownership.only and not any(fnmatchcase(key, pattern) for pattern in ownership.only):
         return False
-    wanted = desired.get(table)
-    if wanted is not None and key in wanted:
-        return True
     if any(fnmatchcase(key, pattern) for pattern in ownership.never):
         return False
     profile = (running or {}).get("profile", "")
@@ -156,7 +159,7 @@ def owns_row(table: str, key: str, running: Row | None, desired: Tables) -> bool
 
 
 def owns_field(table: str, field: str) -> bool:
-    """Whether a field of an owned row of `table` is ours; other fields stay as they are on the box."""
+    """Whether a field of an owned row of `table` is ours even where it is not desired (then it goes)."""
     ownership = OWNED.get(table)
     return ownership is not None and (ownership.fields is None or field in ownership.fields)
 
