@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_interface
+
 from fabric.values.plan import (
     BufferPlan,
     BufferPool,
@@ -79,6 +81,10 @@ def buffers(**changes: object) -> BufferPlan:
     return BufferPlan(**(values | changes))  # type: ignore[arg-type]
 
 
+def _v6(text: str) -> str:
+    return str(ip_interface(text))
+
+
 def _lanes(cage: int) -> tuple[int, ...]:
     return tuple(range(8 * cage + 1, 8 * cage + 9))
 
@@ -94,7 +100,7 @@ def _switch(name: str, role: Role, index: int, asn: int, loopback: int, **more: 
         "hwsku": "Accton-AS9817-64O",
         "device_type": "SpineRouter" if role is Role.SPINE else "LeafRouter",
         "asn": asn,
-        "loopbacks": (f"10.255.0.{loopback}/32", f"fd00:255::{loopback:x}/128"),
+        "loopbacks": (f"10.255.0.{loopback}/32", _v6(f"fd00:255::{loopback:x}/128")),
         "mgmt_address": f"172.31.0.{loopback}/16",
         "mgmt_gateway": "172.31.255.254",
         **more,
@@ -123,8 +129,8 @@ def _host_port(leaf: str, rail: int, place: int, state: LifeState) -> PlannedPor
         peer_device=None if planned else f"gpu{place + 1:03}",
         peer_port=None if planned else f"rail{rail}",
         rail=rail,
-        addresses=(f"10.101.{rail}.{2 * place}/31", f"fd00:101:{rail + 1}::{2 * place:x}/127"),
-        peer_addresses=(f"10.101.{rail}.{2 * place + 1}/31", f"fd00:101:{rail + 1}::{2 * place + 1:x}/127"),
+        addresses=(f"10.101.{rail}.{2 * place}/31", _v6(f"fd00:101:{rail + 1}::{2 * place:x}/127")),
+        peer_addresses=(f"10.101.{rail}.{2 * place + 1}/31", _v6(f"fd00:101:{rail + 1}::{2 * place + 1:x}/127")),
     )
 
 
@@ -148,8 +154,8 @@ def _fabric_port(cage: int, ours: int, theirs: int, net: int, side: int, peer: s
         peer_device=peer,
         peer_port=peer_port,
         peer_alias=f"Eth{int(peer_port[8:]) // 8 + 1}(Port{int(peer_port[8:]) // 8 + 1})",
-        addresses=(f"10.254.0.{2 * net + side}/31", f"fd00:254::{2 * net + side:x}/127"),
-        peer_addresses=(f"10.254.0.{2 * net + 1 - side}/31", f"fd00:254::{2 * net + 1 - side:x}/127"),
+        addresses=(f"10.254.0.{2 * net + side}/31", _v6(f"fd00:254::{2 * net + side:x}/127")),
+        peer_addresses=(f"10.254.0.{2 * net + 1 - side}/31", _v6(f"fd00:254::{2 * net + 1 - side:x}/127")),
         peer_asn=theirs,
     )
 
@@ -180,7 +186,7 @@ def plan(
             LifeState.IN_SERVICE, spare.name,
         )  # fmt: skip
         prefixes = (f"10.101.{rail}.0/25", f"fd00:101:{rail + 1}::/64")
-        own = (f"10.255.0.{17 + rail}/32", f"fd00:255::{17 + rail:x}/128")
+        own = (f"10.255.0.{17 + rail}/32", _v6(f"fd00:255::{17 + rail:x}/128"))
         switches[name] = SwitchPlan(
             **_switch(name, Role.LEAF, rail, LEAF_ASN + rail, 17 + rail),  # type: ignore[arg-type]
             ports=ports,
