@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fabric.intent.load import IntentFile, load, load_text
+from fabric.intent.schema import schema, schema_text
 from fabric.intent.shapes import Intent
 
-__all__ = ["Intent", "IntentFile", "load", "load_text"]
+__all__ = ["Intent", "IntentFile", "load", "load_text", "schema", "schema_text"]
