@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import os
 from pathlib import Path
 
 import click
@@ -66,7 +67,7 @@ class _Verbs(click.Group):
             formatter.write_dl([(verb, VERBS[verb][1]) for verb in self.list_commands(ctx)])
 
 
-@click.command(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=_Verbs, subcommand_metavar="VERB ...", context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="railfab", prog_name="railfab")
 def railfab() -> None:
     """Model, generate, push and check rail-optimized GPU fabrics on SONiC.
@@ -78,7 +79,14 @@ def railfab() -> None:
 def call(arguments: list[str]) -> int:
     """Run a verb; return its exit code. Bad usage is printed and is 2; anything else a verb raises goes through."""
     try:
-        code = railfab.main(arguments, prog_name="railfab", standalone_mode=False)
+        # Not click's own `main`: it turns a reader that went away into exit 1, which means findings here.
+        instruction = os.environ.get("_RAILFAB_COMPLETE")
+        if instruction:
+            from click.shell_completion import shell_complete
+
+            return shell_complete(railfab, {}, "railfab", "_RAILFAB_COMPLETE", instruction)
+        with railfab.make_context("railfab", list(arguments)) as context:
+            code = railfab.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:
