@@ -167,6 +167,8 @@ def main(arguments: list[str]) -> int:
     """`python3 - JOB`: exit 0 with the answers, 2 when the job or the rights are wrong."""
     try:
         job = json.loads(arguments[0])
+        if not isinstance(job, dict):
+            raise TypeError("the job is not an object")
         result = run(job)
     except PermissionError:
         sys.stderr.write("prober: raw sockets need root or CAP_NET_RAW\n")

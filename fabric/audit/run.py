@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import shlex
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.resources import files
+from ipaddress import ip_interface
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabric.audit.answers import Answers, join_answers, read_answers
 from fabric.audit.flights import Flight
-from fabric.errors import CollectError, InputError, TransportError
-from fabric.values.plan import QosPlan
+from fabric.errors import CollectError, InputError, Problem, TransportError
+from fabric.values.plan import Plan, QosPlan
 
 if TYPE_CHECKING:
     from fabric.transport import Target
@@ -122,3 +124,48 @@ def _fly_host(host: str, flown: Sequence[Flight], how: Manner, sessions: Session
         return Answers({}, silent={host: str(error)})
     finally:
         session.close()
+
+
+def write_jobs(folder: Path, flown: Sequence[Flight], how: Manner) -> list[Path]:
+    """One script a source host, `FOLDER/HOST.sh`; whoever runs them puts what they print into `HOST.json`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for host, flights in by_host(flown).items():
+        path = folder / f"{host}.sh"
+        beside = path.with_suffix(".sh.part")
+        beside.write_text(script(flights, how), encoding="utf-8")
+        beside.replace(path)
+        written.append(path)
+    return written
+
+
+def read_folder(folder: Path, hosts: Iterable[str]) -> Answers:
+    """`FOLDER/HOST.json` of each host; a host without a readable file is silent, with the reason.
+
+    InputError when FOLDER is no folder.
+    """
+    if not folder.is_dir():
+        raise InputError(Problem("is not a folder of answers", "give the folder of the HOST.json files", str(folder)))
+    parts = []
+    for host in hosts:
+        path = folder / f"{host}.json"
+        try:
+            parts.append(read_answers(path.read_text(encoding="utf-8", errors="replace"), str(path)))
+        except (OSError, CollectError) as error:
+            parts.append(Answers({}, silent={host: str(error)}))
+    return join_answers(parts)
+
+
+def fly_over_ssh(plan: Plan, flown: Sequence[Flight], how: Manner, known_hosts: Path) -> Answers:
+    """Fly from the hosts of the Plan by their management addresses, as the login of the environment."""
+    from fabric.transport import Login, Target
+    from fabric.transport.asyncssh_reader import Reader
+    from fabric.transport.login import terminal_prompt
+
+    targets = {
+        host.name: Target(host.name, str(ip_interface(host.mgmt_address).ip))
+        for host in plan.hosts.values()
+        if host.mgmt_address
+    }
+    with Reader(Login.from_environment(known_hosts, ask=terminal_prompt())) as sessions:
+        return fly(flown, how, sessions, targets)

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_the_lossy_class_is_the_default_and_the_lossless_one_is_capped(lab: Plan
 
 
 @pytest.mark.parametrize("bad", [{"per_second": 0}, {"per_second": 10**6}, {"target_port": 0}, {"target_port": 70000}])
-def test_a_rate_or_port_that_makes_no_sense_is_refused(lab: Plan, bad: dict[str, int]) -> None:
+def test_a_rate_or_port_that_makes_no_sense_is_refused(lab: Plan, bad: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         manner(lab.qos, **bad)
 
@@ -40,9 +41,8 @@ def test_a_job_is_small_enough_for_one_argument(tree: Path) -> None:
 
 
 def test_the_prober_is_one_file_of_the_standard_library() -> None:
-    code = "import sys; sys.path = [p for p in sys.path if 'site-packages' not in p]\n" + prober_source().decode()
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-", "{}"], input=code.encode(), capture_output=True, check=False, timeout=20
+        [sys.executable, "-I", "-S", "-", "{}"], input=prober_source(), capture_output=True, check=False, timeout=20
     )
     assert done.returncode == 2
     assert b"KeyError" in done.stderr or b"raw sockets" in done.stderr
