@@ -78,7 +78,9 @@ def status(intent: Path, state: Path | None, as_json: bool) -> int:
         for one in document["faults"] or ["none"]:
             click.echo(f"fault: {one}")
     if not document["agent"]:
-        click.echo("railfab: the twin's agent has ended: what its switches say is stale; run `lab down`, `lab up`", err=True)
+        click.echo(
+            "railfab: the twin's agent has ended: what its switches say is stale; run `lab down`, `lab up`", err=True
+        )
         return 2
     return 0
 

@@ -33,19 +33,25 @@ _NODE_LINKS = {
 _TEXTS = {
     "resolv.conf": "",
     "nsswitch.conf": "passwd: files\ngroup: files\nshadow: files\nhosts: files\n",
-    "profile": f"PATH={PATH}\nexport PATH\n[ -z \"$BASH\" ] || . /etc/bash.bashrc\n",
+    "profile": f'PATH={PATH}\nexport PATH\n[ -z "$BASH" ] || . /etc/bash.bashrc\n',
     "bash.bashrc": "case $- in *i*) PS1='\\u@\\h:\\w\\$ ';; esac\n",
     "motd": "",
     "sudoers": (
         f'Defaults secure_path="{PATH}"\nDefaults !lecture, !syslog, !pam_session, !use_pty\n'
         "Cmnd_Alias READ_ONLY_CMDS = "
         + ", ".join(
-            (f"{BIN}/rvtysh", f"{BIN}/show *", f"{BIN}/docker ps*", f"{BIN}/docker exec * lldpctl*", f"{BIN}/sonic-db-cli *")
+            (
+                f"{BIN}/rvtysh",
+                f"{BIN}/show *",
+                f"{BIN}/docker ps*",
+                f"{BIN}/docker exec * lldpctl*",
+                f"{BIN}/sonic-db-cli *",
+            )
         )
         + "\nroot ALL=(ALL:ALL) ALL\n%sudo ALL=(ALL:ALL) NOPASSWD: ALL\nALL ALL=NOPASSWD: READ_ONLY_CMDS\n"
     ),
 }
-_PAM_SUDO = "auth sufficient pam_permit.so\naccount sufficient pam_permit.so\nsession optional pam_permit.so\n"
+_PAM = "auth sufficient pam_permit.so\naccount sufficient pam_permit.so\nsession optional pam_permit.so\n"
 
 # Written before any interface exists, since interfaces copy the defaults. Why each: see docs/twin.md.
 _SYSCTLS = {
@@ -109,7 +115,8 @@ def furnish(rootless: bool, lldpcli: Path) -> None:
     (new / "shadow").chmod(0o600)
     for name in ("pam.d", "sudoers.d", "lldpd.d"):
         (new / name).mkdir()
-    (new / "pam.d" / "sudo").write_text(_PAM_SUDO)
+    for name in ("sudo", "frr"):  # vtysh asks PAM too; who may open its sockets is the group's matter
+        (new / "pam.d" / name).write_text(_PAM)
     _commands(new / "twin", rootless)
     # A stock switch has no frr-reload.py; Debian may have. Only the daemons a switch runs are left to see.
     _only(_FRR, _DAEMONS)
@@ -210,7 +217,9 @@ def _accounts(rootless: bool) -> dict[str, str]:
 
 
 def _lines(path: str) -> Iterable[str]:
-    return [line for line in Path(path).read_text().splitlines() if line.count(":") >= 3 and not line.startswith(("+", "-"))]
+    return [
+        line for line in Path(path).read_text().splitlines() if line.count(":") >= 3 and not line.startswith(("+", "-"))
+    ]
 
 
 def _commands(target: Path, rootless: bool) -> None:

@@ -115,7 +115,9 @@ def answer_setgroups() -> None:
         )
     )
     buffer = ctypes.create_string_buffer(program, len(program))
-    fprog = struct.pack("HxxxxxxP" if struct.calcsize("P") == 8 else "HxxP", len(program) // 8, ctypes.addressof(buffer))
+    fprog = struct.pack(
+        "HxxxxxxP" if struct.calcsize("P") == 8 else "HxxP", len(program) // 8, ctypes.addressof(buffer)
+    )
     holder = ctypes.create_string_buffer(fprog, len(fprog))
     _call(
         "prctl",

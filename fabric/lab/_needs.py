@@ -48,7 +48,9 @@ def missing(rootless: bool) -> list[str]:
     }
     said = []
     if absent:
-        said.append(f"not installed: {', '.join(sorted(absent))}; get them with: apt-get install {' '.join(sorted(absent))}")
+        said.append(
+            f"not installed: {', '.join(sorted(absent))}; get them with: apt-get install {' '.join(sorted(absent))}"
+        )
     elif not any(Path("/usr/lib").glob("*/frr/modules/dplane_fpm_nl.so")):
         said.append("FRR has no dplane_fpm_nl module (Debian's package frr has it); install that package")
     if rootless:

@@ -103,7 +103,9 @@ class _Lab:
         self._phase("cables")
         for name in self._pids:
             self._go(name)
-        self._wait_for(lambda name: os.path.exists(f"/proc/{self._pids[name]}/root{_house.BOX}/ready"), list(self._pids))
+        self._wait_for(
+            lambda name: os.path.exists(f"/proc/{self._pids[name]}/root{_house.BOX}/ready"), list(self._pids)
+        )
         self._phase("daemons")
         self._start_agent()
         self._phase("agent")
@@ -186,7 +188,9 @@ class _Lab:
                 "lldpd.conf": f"configure system hostname {host.name}\nconfigure system interface pattern rail*\n",
             }
             if host.mgmt:
-                files |= _ssh_files(keys.get(host.name)) | {"eth0.batch": f"link set eth0 up\naddr add {host.mgmt} dev eth0\n"}
+                files |= _ssh_files(keys.get(host.name)) | {
+                    "eth0.batch": f"link set eth0 up\naddr add {host.mgmt} dev eth0\n"
+                }
             self._spawn(host.name, "host", files, host.name)
 
     def _spawn(self, name: str, role: str, files: dict[str, str | bytes] | dict[str, str], hostname: str) -> None:
@@ -285,7 +289,9 @@ class _Lab:
         while waiting:
             self._tell.still_there()
             if time.monotonic() > deadline:
-                raise LabError(f"no answer from the agent about {', '.join(sorted(waiting)[:8])}; see {self._folder.log}")
+                raise LabError(
+                    f"no answer from the agent about {', '.join(sorted(waiting)[:8])}; see {self._folder.log}"
+                )
             if select.select([self._agent.stdout], [], [], 0.2)[0]:
                 chunk = os.read(self._agent.stdout.fileno(), 4096)
                 if not chunk:

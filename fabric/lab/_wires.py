@@ -32,7 +32,9 @@ class Patchbay:
 
     def lay_all(self) -> None:
         """Create every cable, and the management network."""
-        lines = [f"link add name {a[1]} {self._at(a)} type veth peer name {b[1]} {self._at(b)}" for a, b in self._pairs()]
+        lines = [
+            f"link add name {a[1]} {self._at(a)} type veth peer name {b[1]} {self._at(b)}" for a, b in self._pairs()
+        ]
         lines += [
             "link set lo up",
             "link add br-mgmt type bridge",
@@ -163,7 +165,9 @@ def ip_batch(lines: Sequence[str]) -> None:
 def inside(pid: int, command: Sequence[str], *, only_net: bool = False, text: str | None = None) -> str:
     """Run a command in a node and return its stdout. LabError with its stderr when it fails."""
     where = ["-n"] if only_net else ["-m", "-n", "-u", "-i", "-p"]
-    done = subprocess.run(["nsenter", "-t", str(pid), *where, "--", *command], input=text, capture_output=True, text=True)
+    done = subprocess.run(
+        ["nsenter", "-t", str(pid), *where, "--", *command], input=text, capture_output=True, text=True
+    )
     if done.returncode:
         raise LabError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip() or done.returncode}")
     return done.stdout

@@ -104,7 +104,9 @@ def management(folder: Path) -> tuple[list[str], dict[str, str]]:
     """
     place = LabFolder(folder.resolve())
     record = _running(folder)
-    environment = {name: value for name, value in os.environ.items() if name not in ("SSH_AUTH_SOCK", "RAILFAB_PASSWORD")}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("SSH_AUTH_SOCK", "RAILFAB_PASSWORD")
+    }
     environment |= {
         "RAILFAB_USER": os.environ.get("RAILFAB_USER", "admin"),
         "RAILFAB_KEY": str(place.key),
@@ -217,7 +219,9 @@ def _on_host(supervisor: int, pid: int) -> int:
     for child in Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split():
         try:
             numbers = next(
-                line.split()[1:] for line in Path(f"/proc/{child}/status").read_text().splitlines() if line.startswith("NSpid:")
+                line.split()[1:]
+                for line in Path(f"/proc/{child}/status").read_text().splitlines()
+                if line.startswith("NSpid:")
             )
         except (OSError, StopIteration):
             continue

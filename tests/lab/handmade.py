@@ -60,7 +60,9 @@ def plan(leaves: int = 4, spines: int = 2, hosts: int = 4, parallel: int = 2, na
         for number, spine in enumerate(spine_names):
             for lane in range(parallel):
                 ours, theirs = (f"{address}/31" for address in next(fabric_links))
-                up = _port(leaf, hosts + number * parallel + lane, 800000, PortUse.FABRIC, ours, theirs, spine, "", rail)
+                up = _port(
+                    leaf, hosts + number * parallel + lane, 800000, PortUse.FABRIC, ours, theirs, spine, "", rail
+                )
                 down = _port(spine, rail * parallel + lane, 800000, PortUse.FABRIC, theirs, ours, leaf, up.name, None)
                 ports[leaf][up.name] = _facing(up, down.name, 65000 + number)
                 ports.setdefault(spine, {})[down.name] = _facing(down, up.name, 65100 + rail)
@@ -155,7 +157,15 @@ def over(base: dict[str, Any], tables: dict[str, dict[str, dict[str, Any]]]) -> 
 
 
 def _port(
-    device: str, slot: int, speed: int, use: PortUse, ours: str, theirs: str, peer: str, peer_port: str, rail: int | None
+    device: str,
+    slot: int,
+    speed: int,
+    use: PortUse,
+    ours: str,
+    theirs: str,
+    peer: str,
+    peer_port: str,
+    rail: int | None,
 ) -> PlannedPort:
     name = f"Ethernet{slot * 8}"
     return PlannedPort(
@@ -190,4 +200,6 @@ def _cable(name: str, use: PortUse, rail: int | None) -> PlannedCable:
     ends = [end.split(":") for end in name.split("--")]
     (a_device, a_port), (b_device, b_port) = ends
     speed = 400000 if use is PortUse.HOST else 800000
-    return PlannedCable(name, a_device, a_port, b_device, b_port, use, Network.COMPUTE, speed, 5, LifeState.IN_SERVICE, rail)
+    return PlannedCable(
+        name, a_device, a_port, b_device, b_port, use, Network.COMPUTE, speed, 5, LifeState.IN_SERVICE, rail
+    )

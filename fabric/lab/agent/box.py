@@ -13,12 +13,13 @@ from typing import Any
 
 from fabric.lab import _kernel
 from fabric.lab.agent import netlink as nl
-from fabric.lab.agent.config import Config, merged, read_file
+from fabric.lab.agent.config import Config
 from fabric.lab.agent.counters import Counters
 from fabric.lab.agent.lldp import POLL_S, Lldp
 from fabric.lab.agent.oids import SWITCH, Oids
 from fabric.lab.agent.ports import Ports
-from fabric.lab.agent.redis import Redis
+from fabric.lab.box.database import merged, optional
+from fabric.lab.box.redis import Redis
 from fabric.lab.agent.routes import Routes, Stream
 from fabric.lab.agent.rows import Rows
 
@@ -377,7 +378,7 @@ class Box:
 
     def _file(self, name: str) -> dict[str, dict[str, dict[str, Any]]]:
         try:
-            return read_file(f"{self._root}/run/box/sonic/{name}")
+            return optional(f"{self._root}/run/box/sonic/{name}")
         except ValueError as error:
             print(f"{self.name}: {name}: {error}", flush=True)
             return {}

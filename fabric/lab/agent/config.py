@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from fabric.lab.agent.redis import Redis, Word
+from fabric.lab.box.database import CONFIG_DB, commands
+from fabric.lab.box.redis import Redis
 
-CONFIG_DB = 4
 _PREFIX = "__keyspace@4__:"
 # Tables somebody here acts on. A change in any other reaches no daemon of the twin.
 WATCHED = frozenset(
@@ -80,39 +78,6 @@ class Config:
     def set(self, key: str, fields: Mapping[str, str]) -> None:
         """Set fields of a row."""
         self._redis.run("HSET", key, *(word for pair in fields.items() for word in pair))
-
-
-def commands(tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[tuple[Word, ...]]:
-    """HSET commands for tables in JSON form: lists become `name@` with commas, empty rows SONiC's NULL row."""
-    for table, rows in tables.items():
-        for name, fields in rows.items():
-            words: list[Word] = []
-            for field, value in fields.items():
-                if isinstance(value, list):
-                    words += [f"{field}@", ",".join(map(str, value))]
-                else:
-                    words += [field, str(value)]
-            yield ("HSET", f"{table}|{name}", *(words or ["NULL", "NULL"]))
-
-
-def read_file(path: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """Tables of a config_db.json; empty when there is no such file."""
-    with contextlib.suppress(FileNotFoundError), open(path) as file:
-        loaded: dict[str, dict[str, dict[str, Any]]] = json.load(file)
-        return loaded
-    return {}
-
-
-def merged(
-    *layers: Mapping[str, Mapping[str, Mapping[str, Any]]],
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Tables laid over each other, later fields win, as `sonic-cfggen -j a -j b` does."""
-    whole: dict[str, dict[str, dict[str, Any]]] = {}
-    for layer in layers:
-        for table, rows in layer.items():
-            for name, fields in rows.items():
-                whole.setdefault(table, {}).setdefault(name, {}).update(fields)
-    return whole
 
 
 def prefixes(rows: Iterable[str]) -> Iterator[tuple[str, str]]:

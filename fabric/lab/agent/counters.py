@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from fabric.lab.agent.netlink import Link
 from fabric.lab.agent.oids import Oids
-from fabric.lab.agent.redis import Redis
+from fabric.lab.box.redis import Redis
 from fabric.lab.agent.rows import Rows
 
 _STAT = "SAI_PORT_STAT_"

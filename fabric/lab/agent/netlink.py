@@ -113,7 +113,9 @@ class Netlink:
     def links(self, stats: bool = False) -> list[Link]:
         """All interfaces; with counters when `stats`."""
         body = _LINK.pack(0, 0, 0, 0, 0) + (b"" if stats else _attr(29, struct.pack("=I", _SKIP_STATS)))
-        return [link for kind, data in self._dump(RTM_GETLINK, body) if kind == RTM_NEWLINK and (link := read_link(data))]
+        return [
+            link for kind, data in self._dump(RTM_GETLINK, body) if kind == RTM_NEWLINK and (link := read_link(data))
+        ]
 
     def peer_mac(self, link: Link) -> str | None:
         """MAC of the other end of a veth, which stands in another namespace; None when it cannot be seen."""
@@ -156,7 +158,9 @@ class Netlink:
     def add_link(self, name: str, kind: str) -> None:
         """Create a software interface."""
         info = _attr(18, _attr(1, kind.encode()))
-        self._request(RTM_NEWLINK, _LINK.pack(0, 0, 0, 0, 0) + _attr(3, name.encode() + b"\0") + info, _ACK | _CREATE | _EXCL)
+        self._request(
+            RTM_NEWLINK, _LINK.pack(0, 0, 0, 0, 0) + _attr(3, name.encode() + b"\0") + info, _ACK | _CREATE | _EXCL
+        )
 
     def set_address(self, index: int, address: str, present: bool) -> None:
         """Add or remove an address with prefix length."""

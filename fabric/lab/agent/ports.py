@@ -149,7 +149,13 @@ class Ports:
         for name, row in rows.items():
             link = self.links.get(self.names.get(name, 0))
             oper = "up" if link and link.up else "down"
-            fields = {"description": "", "mtu": "9100", "admin_status": "down", "pfc_asym": "off", "tpid": "0x8100"} | row
+            fields = {
+                "description": "",
+                "mtu": "9100",
+                "admin_status": "down",
+                "pfc_asym": "off",
+                "tpid": "0x8100",
+            } | row
             flaps = self._flaps.get(name)
             fields["oper_status"] = oper
             fields["flap_count"] = str(flaps.count if flaps else 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from fabric.lab.agent.redis import Redis, Word
+from fabric.lab.box.redis import Redis, Word
 
 
 class Rows:
@@ -24,7 +24,9 @@ class Rows:
         gone = [name for name in have if name not in want] if have else []
         if gone:
             self._pending.append(("HDEL", key, *gone))
-        changed = [word for name, value in want.items() if not have or have.get(name) != value for word in (name, value)]
+        changed = [
+            word for name, value in want.items() if not have or have.get(name) != value for word in (name, value)
+        ]
         if changed:
             self._pending.append(("HSET", key, *changed))
         self._there[key] = want
