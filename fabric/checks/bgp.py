@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from fabric.checks._cabling_words import some
 from fabric.checks.judged import Judged
+from fabric.checks.overload import overload
 from fabric.checks.view import Life, Link, View
 from fabric.diagnose.claim import Cause, Claim, End
 from fabric.values.finding import Confidence, Finding, Severity, Status
@@ -51,7 +52,14 @@ def judge(view: View) -> Judged:
             bad.append(_Bad(link, reasons, place))
     _tell(view, bad, judged)
     _strangers(view, judged)
+    lost = {one.link.name for one in bad}
+    lost.update(link.name for link in view.links if _is_dark(view, link))
+    overload(view, lost, judged)
     return judged
+
+
+def _is_dark(view: View, link: Link) -> bool:
+    return not link.host and link.life is Life.SERVICE and False in (view.up(link.a), view.up(link.b))
 
 
 def session_ends(link: Link) -> list[tuple[End, PlannedPort]]:
@@ -157,7 +165,7 @@ def _device(view: View, device: str, bad: list[_Bad]) -> Claim:
     finding = Finding(
         code="BGP-01",
         status=Status.FAIL,
-        severity=Severity.BLOCK,
+        severity=Severity.BLOCK if _hosts_of(view, device) else Severity.WARN,
         confidence=Confidence.CERTAIN,
         device=device,
         rail=switch.rail,

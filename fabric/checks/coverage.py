@@ -67,7 +67,8 @@ def _absent(view: View, device: str) -> Claim:
     finding = Finding(
         code="DEV-01" if dead else "COV-01",
         status=Status.FAIL if dead else Status.UNKNOWN,
-        severity=Severity.BLOCK,
+        # Without hosts of its own a switch that is down costs capacity (BGP-05 says how much), not a rail.
+        severity=Severity.WARN if not hosts and (dead or (up and not down)) else Severity.BLOCK,
         confidence=Confidence.CERTAIN if dead and down > 1 else Confidence.LIKELY if dead else None,
         device=device,
         rail=switch.rail,

@@ -265,6 +265,7 @@ def _rib_claim(view: View, name: str, loss: _Loss, expected: dict[int, frozenset
         name,
         Cause.ROUTE_LOST,
         layer=_RIB,
+        prefix=first,
         expected=f"{len(want)} equal next hops for {first} by the plan, minus what is known down",
         observed=f"{name}: {said}",
         evidence="all sessions counted here are Established at both ends",
@@ -304,6 +305,7 @@ def _layer_claim(view: View, name: str, state: SwitchState, layer: str, loss: _L
         name,
         Cause.ECMP,
         layer=layer,
+        prefix=first,
         expected=f"{layer} has the {count} next hops that the RIB has for {first}",
         observed=f"{name}: {'; '.join(parts)}",
         evidence=f"RIB {count} next hops, {layer} {left if left is not None else 'other ones'} for {first}",
@@ -317,6 +319,7 @@ def _claim(
     cause: Cause,
     *,
     layer: str,
+    prefix: str,
     expected: str,
     observed: str,
     evidence: str,
@@ -327,7 +330,7 @@ def _claim(
     switch = view.plan.switches[name]
     links = [link for link in (view.of_end.get((name, port)) for port in sorted(ports)) if link is not None]
     single = len(links) == 1
-    remedy = _REMEDIES.get(layer, _REMEDIES[_KERNEL]).replace("{device}", name)
+    remedy = _REMEDIES.get(layer, _REMEDIES[_KERNEL]).replace("{device}", name).replace("PREFIX", prefix or "PREFIX")
     finding = Finding(
         code="BGP-03",
         status=status,
@@ -361,6 +364,7 @@ def _refused(view: View, name: str, rejected: list[str], pending: list[str], dro
                 name,
                 Cause.ECMP,
                 layer=_KERNEL if word == "not installed" else _ASIC,
+                prefix=prefixes[0],
                 expected="every selected route installed and offloaded",
                 observed=f"{name}: {_prefixes(prefixes)} {word}",
                 evidence="`show ip route json` flags",

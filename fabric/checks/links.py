@@ -9,7 +9,6 @@ from fabric.checks._cabling_words import some
 from fabric.checks.flaps import flaps
 from fabric.checks.judged import Judged
 from fabric.checks.optics import absent_module, optics
-from fabric.checks.overload import overload
 from fabric.checks.signal import signal
 from fabric.checks.view import Life, Link, View
 from fabric.diagnose.claim import Cause, Claim, End
@@ -40,7 +39,6 @@ def judge(view: View) -> Judged:
         if link.host:
             _nic(view, link, judged)
     _down(view, down, judged)
-    overload(view, down, judged)
     flaps(view, judged)
     signal(view, judged)
     optics(view, judged)

@@ -70,7 +70,9 @@ class Neighbours:
             if port is None:
                 first = row.port_description.replace("|", " ").split(" ", 1)[0].lower()
                 port = ports.get(first)
-            if port is not None and row.port_id:
+            # lldpd's default on Linux: the MAC as port id, the interface name as description (facts sonic 6.2).
+            plain = device in self._plan.hosts and row.port_subtype == "mac"
+            if port is not None and row.port_id and not plain:
                 grade = weaker(grade, Confidence.LIKELY)
                 note = note or "port known by its description"
         return Seen(row, device, port, grade, note)

@@ -15,12 +15,14 @@ from fabric.values.finding import Confidence, Finding, Severity, Status
 from fabric.values.plan import Role
 
 
-def overload(view: View, down: list[Link], judged: Judged) -> None:
-    """Claims for leaves whose hosts at full rate no longer fit, by the links that are down."""
-    dark = {link.name for link in down}
-    leaves = {end[0] for link in down if not link.host for end in (link.a, link.b) if _is_leaf(view, end[0])}
+def overload(view: View, lost: set[str], judged: Judged) -> None:
+    """Claims for leaves whose hosts at full rate no longer fit; `lost` names cables that carry no routes now."""
+    leaves: set[str] = set()
+    for name in lost:
+        cable = view.plan.cables[name]
+        leaves.update(device for device in (cable.a_device, cable.b_device) if _is_leaf(view, device))
     for leaf in sorted(leaves):
-        _leaf(view, leaf, dark, judged)
+        _leaf(view, leaf, lost, judged)
 
 
 def _is_leaf(view: View, device: str) -> bool:
@@ -28,7 +30,7 @@ def _is_leaf(view: View, device: str) -> bool:
     return switch is not None and switch.role is Role.LEAF
 
 
-def _leaf(view: View, leaf: str, dark: set[str], judged: Judged) -> None:
+def _leaf(view: View, leaf: str, gone: set[str], judged: Judged) -> None:
     host_mbps = 0
     alive: dict[str, int] = defaultdict(int)
     planned: dict[str, int] = defaultdict(int)
@@ -42,7 +44,7 @@ def _leaf(view: View, leaf: str, dark: set[str], judged: Judged) -> None:
             continue
         spine = link.b[0] if link.a[0] == leaf else link.a[0]
         planned[spine] += link.cable.speed_mbps
-        if link.name in dark:
+        if link.name in gone:
             lost.append(link)
         else:
             alive[spine] += link.cable.speed_mbps

@@ -1,0 +1,33 @@
+"""A go or no-go for a person: the answer, then why, then what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fabric.report.terminal import Line, finding_lines, moment
+from fabric.values.verdict import Answer, Verdict
+
+_STYLE = {
+    Answer.GO: "bold green",
+    Answer.WARN: "bold yellow",
+    Answer.NO_GO: "bold red",
+    Answer.UNKNOWN: "bold yellow",
+}
+
+
+def verdict_lines(verdict: Verdict, fabric: str) -> Iterator[Line]:
+    """The verdict as styled lines."""
+    count = len(verdict.nodes)
+    named = verdict.nodes[0] if count == 1 else f"{verdict.nodes[0]} to {verdict.nodes[-1]}, {count} nodes"
+    when = f", seen {moment(verdict.taken_at)}" if verdict.taken_at else ""
+    yield ((f"{verdict.verdict.value.upper()} ", _STYLE[verdict.verdict]), (f"{fabric}: {named}{when}", "bold"))
+    summary = verdict.summary
+    yield (
+        (
+            f"{summary.fail} failed, {summary.unknown} cannot tell, {summary.warn} warnings touch this job; "
+            f"{summary.passed} of its NICs are clean",
+            "",
+        ),
+    )
+    for number, finding in enumerate(verdict.findings, 1):
+        yield from finding_lines(finding, number, verbose=False)
