@@ -27,8 +27,16 @@ _LARGEST_BYTES = 8 * 1024**3
 
 def raw_path(snapshot: Path) -> Path:
     """Where the raw answers of a snapshot file stand: `NAME.raw.zip` beside `NAME.json` or `NAME.json.gz`."""
-    name = snapshot.name.removesuffix(".gz").removesuffix(".json")
-    return snapshot.with_name(f"{name}.raw.zip")
+    return snapshot.with_name(f"{_stem(snapshot)}.raw.zip")
+
+
+def before_path(snapshot: Path) -> Path:
+    """Where the first sample of a window stands: `NAME.before.json` beside `NAME.json`, `.gz` like it."""
+    return snapshot.with_name(f"{_stem(snapshot)}.before.json{'.gz' if snapshot.suffix == '.gz' else ''}")
+
+
+def _stem(snapshot: Path) -> str:
+    return snapshot.name.removesuffix(".gz").removesuffix(".json")
 
 
 def write(path: Path, snapshot: Snapshot) -> None:

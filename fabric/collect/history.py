@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -233,10 +234,10 @@ class History:
         ).fetchone()
         counts = [before[0]] if before else []
         counts += [event.flap_count for event in self.events(device, port, since=since)]
-        known = [count for count in counts if count is not None]
+        known: list[int] = [count for count in counts if count is not None]
         if not known:
             return None
-        return sum(new - old if new >= old else new for old, new in zip(known, known[1:]))
+        return sum(new - old if new >= old else new for old, new in pairwise(known))
 
     def series(self, device: str, part: str, key: str, field: str, *, since: float = 0.0) -> list[tuple[float, Any]]:
         """One value over time: `("p1-l0", "counters", "Ethernet0", "IF_IN_ERRORS")` -> [(ended_at, value)]."""
@@ -274,14 +275,14 @@ class History:
             if keep_every_s:
                 for number, fabric, ended_at in old:
                     kept[fabric, int(ended_at // keep_every_s)] = number
-            gone = [(number,) for number, _, _ in old if number not in set(kept.values())]
+            keep = set(kept.values())
+            gone = [(number,) for number, _, _ in old if number not in keep]
             self._db.executemany("DELETE FROM snapshot WHERE id=?", gone)
             self._db.execute("DELETE FROM body WHERE hash NOT IN (SELECT hash FROM part)")
-            if keep_every_s is None or gone:
-                self._db.execute(
-                    "DELETE FROM port_event WHERE at < ? AND at < (SELECT MAX(at) FROM port_event AS last"
-                    " WHERE last.device=port_event.device AND last.port=port_event.port)",
-                    (before,),
-                )
-                self._db.execute("DELETE FROM note WHERE at < ?", (before,))
+            self._db.execute(
+                "DELETE FROM port_event WHERE at < ? AND at < (SELECT MAX(at) FROM port_event AS last"
+                " WHERE last.device=port_event.device AND last.port=port_event.port)",
+                (before,),
+            )
+            self._db.execute("DELETE FROM note WHERE at < ?", (before,))
         return len(gone)
