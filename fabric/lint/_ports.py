@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from fabric.lint.view import Config, found, natural, some, text, whole
@@ -168,6 +169,7 @@ def used_ports_are_up(config: Config) -> Iterator[Finding]:
 
 def breakouts_match_ports(config: Config) -> Iterator[Finding]:
     """CFG-16: BREAKOUT_CFG and PORT must tell the same story about a cage."""
+    children = Counter(text(row.get("index")) for row in config.ports.values())
     for parent, row in config.rows("BREAKOUT_CFG").items():
         mode = text(row.get("brkout_mode"))
         where = ("BREAKOUT_CFG", parent, "brkout_mode")
@@ -180,10 +182,9 @@ def breakouts_match_ports(config: Config) -> Iterator[Finding]:
         if base is None or not text(base.get("index")):
             continue
         index = text(base.get("index"))
-        children = [row for row in config.ports.values() if text(row.get("index")) == index]
         planned = sum(int(part[1]) for part in parts if part)
-        if len(children) != planned:
-            what = f"the mode makes {planned} ports of the cage (index {index}) and PORT has {len(children)}"
+        if children[index] != planned:
+            what = f"the mode makes {planned} ports of the cage (index {index}) and PORT has {children[index]}"
             yield found("CFG-16", where, what, "make BREAKOUT_CFG and PORT agree", value=mode)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from fabric.lint.expected import compare_text
@@ -100,6 +101,7 @@ def lint_paths(
     )
 
 
+@cache
 def catalogue_rows(hwsku: str) -> tuple[HeadroomRow, ...] | None:
     """Headroom rows of a HwSKU of our catalogue; None where the catalogue does not have it, or has no rows for it."""
     from fabric.platforms import available, load

@@ -84,14 +84,17 @@ def read_tables(data: Any, device: str | None = None) -> tuple[Tables, list[Find
                 what = f"the row holds {_kind(row)}, not an object of fields"
                 findings.append(found("CFG-01", (table, key, None), what, "write the row as an object", device=device))
                 continue
-            ports, bar, rest = key.partition("|")
             fields: dict[str, str | list[str]] = {}
-            if _PORT_LIST.fullmatch(ports):
+            if "," in key and _PORT_LIST.fullmatch(key.partition("|")[0]):
+                ports, bar, rest = key.partition("|")
                 joined.setdefault(table, []).append(key)
                 clean |= {f"{port}{bar}{rest}": fields for port in ports.split(",")}
             else:
                 clean[key] = fields
             for name, value in row.items():
+                if type(value) is str and not value.startswith("["):
+                    fields[name] = value
+                    continue
                 kept, problem = _value(table, key, name, value, device)
                 if problem is not None:
                     findings.append(problem)

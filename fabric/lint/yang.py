@@ -9,8 +9,9 @@ load with a note).
 from __future__ import annotations
 
 import difflib
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from fabric.lint._yang_text import (
     read_tables,
     read_typedefs,
 )
-from fabric.values.device_config import Tables
+from fabric.values.device_config import Row, Tables
 
 # Leaf-lists that CONFIG_DB holds as one string: (table, field) -> separator. sonic-buildimage,
 # src/sonic-yang-mgmt/sonic_yang_ext.py, LEAF_LIST_WITH_STRING_VALUE_DICT.
@@ -50,6 +51,8 @@ _ARRAY = re.compile(r'Expecting JSON name/array of values but leaf-list "(.*?)"'
 
 # Where a line of the JSON text handed to libyang comes from: table, key, field (None for a whole row).
 _Origin = tuple[str, str, str | None]
+# One row with its place in the models: table, key, shape and parts of the key, fields.
+_Placed = tuple[str, str, tuple[RowShape, tuple[str, ...]], Row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,12 +112,13 @@ class YangModels:
 
     def judge(self, tables: Tables) -> list[Violation]:
         """Everything the models refuse in these tables; empty means valid. Unknown tables are left out."""
-        text, origins, violations = self._spell(tables)
+        text, placed, violations = self._spell(tables)
         libyang, context = self._libyang, self._context
         context.clean_all_errors()
         try:
             context.parse_data(text, libyang.DataFormat.JSON, self._parse_options, self._validation)
         except libyang.Error as error:
+            origins = _lines(placed)
             found = [
                 self._violation(entry.data_path, entry.message, origins.get(entry.line), tables)
                 for entry in context.errors()
@@ -127,58 +131,50 @@ class YangModels:
             context.clean_all_errors()
         return violations
 
-    def _spell(self, tables: Tables) -> tuple[str, dict[int, _Origin], list[Violation]]:
-        """The tables as YANG-modelled JSON text, where each of its lines comes from, and what has no place in it.
+    def _spell(self, tables: Tables) -> tuple[str, list[_Placed], list[Violation]]:
+        """The tables as YANG-modelled JSON text, its rows in their order, and what has no place in it.
 
         One row a line: an error found while parsing has no list keys in its path yet, but it has a line.
         """
+        from orjson import dumps
+
         misfits: list[Violation] = []
-        modules: dict[str, dict[str, dict[str, list[tuple[_Origin, str]]]]] = {}
-        containers: set[tuple[str, str]] = set()
+        modules: dict[str, dict[str, dict[str, list[_Placed]]]] = {}
         for table, rows in tables.items():
             shape = self.tables.get(table)
             if shape is None:
                 continue
-            body = modules.setdefault(f"{shape.module}:{shape.container}", {}).setdefault(table, {})
+            lists = modules.setdefault(f"{shape.module}:{shape.container}", {}).setdefault(table, {})
             for key, row in rows.items():
                 place = shape.row(key)
                 if place is None:
                     misfits.append(_misfit(shape, key))
-                    continue
-                kind, parts = place
-                if not kind.keys:
-                    containers.add((table, kind.name))
-                entries = body.setdefault(kind.name, [])
-                if kind.inner is None:
-                    fields = dict(zip(kind.keys, parts)) | _fields(table, kind, row)
-                    entries.append(((table, key, None), _json(fields)))
                 else:
-                    entries.append(((table, key, None), _map_row(kind, parts, row)))
-        text: list[str] = ["{"]
-        origins: dict[int, _Origin] = {}
-        line = 1
+                    lists.setdefault(place[0].name, []).append((table, key, place, row))
+        text = ["{"]
+        placed: list[_Placed] = []
         for at, (module, bodies) in enumerate(modules.items()):
-            text.append(f"{',' if at else ''}{_json(module)}:{{")
+            text.append(f"{',' if at else ''}{_quoted(module)}:{{")
             for nth, (table, lists) in enumerate(bodies.items()):
-                text.append(f"{',' if nth else ''}{_json(table)}:{{")
+                text.append(f"{',' if nth else ''}{_quoted(table)}:{{")
                 for index, (name, entries) in enumerate(lists.items()):
-                    single = (table, name) in containers
-                    text.append(f"{',' if index else ''}{_json(name)}:{'' if single else '['}")
-                    for count, (origin, entry) in enumerate(entries):
-                        text.append(f"{',' if count else ''}\n{entry}")
-                        table_name, key, _ = origin
-                        inner = self.tables[table].named(name)
-                        fields_of = list(tables[table_name][key]) if inner is not None and inner.inner else []
-                        line += 1
-                        origins[line] = origin
-                        for field in fields_of:
-                            line += 1
-                            origins[line] = (table_name, key, field)
+                    single = not entries[0][2][0].keys
+                    text.append(f"{',' if index else ''}{_quoted(name)}:{'' if single else '['}")
+                    placed += entries
+                    before = "\n"
+                    for _, _, (kind, parts), row in entries:
+                        text.append(before)
+                        before = ",\n"
+                        fields: dict[str, Any] = dict(zip(kind.keys, parts))
+                        if kind.inner is None:
+                            text.append(dumps(fields | _fields(table, kind, row)).decode())
+                        else:
+                            text.append(_map_row(kind.inner, fields, row))
                     text.append("" if single else "]")
                 text.append("}")
             text.append("}")
         text.append("}")
-        return "".join(text), origins, misfits
+        return "".join(text), placed, misfits
 
     def _violation(self, path: str | None, message: str, origin: _Origin | None, tables: Tables) -> Violation:
         steps = [(step[1], _predicates(step[2])) for step in _STEP.finditer(path or "")]
@@ -245,23 +241,33 @@ def _target(path: str) -> str:
     return steps[1] if len(steps) > 2 else steps[0].removesuffix("_LIST")
 
 
-def _json(value: Any) -> str:
-    import orjson
+def _quoted(name: str) -> str:
+    return json.dumps(name)
 
-    return orjson.dumps(value).decode()
+
+def _lines(placed: Sequence[_Placed]) -> dict[int, _Origin]:
+    """Line of the text -> table, key and field it comes from. A map row has a line more for each of its entries."""
+    origins: dict[int, _Origin] = {}
+    line = 1
+    for table, key, (kind, _), row in placed:
+        line += 1
+        origins[line] = (table, key, None)
+        if kind.inner is not None:
+            for field in row:
+                line += 1
+                origins[line] = (table, key, field)
+    return origins
 
 
 def _predicates(text: str) -> dict[str, str]:
     return {match[1]: match[2] if match[2] is not None else match[3] for match in _PREDICATE.finditer(text)}
 
 
-def _map_row(kind: RowShape, parts: tuple[str, ...], row: Mapping[str, Any]) -> str:
+def _map_row(inner: tuple[str, str, str], keys: Mapping[str, str], row: Mapping[str, Any]) -> str:
     """A map table's row: its key on one line, each entry on a line of its own."""
-    if kind.inner is None:
-        raise ValueError(f"{kind.name} is no map")
-    name, key, value = kind.inner
-    entries = ",\n".join(_json({key: field, value: _text(content)}) for field, content in row.items())
-    head = _json(dict(zip(kind.keys, parts)))
+    name, key, value = inner
+    entries = ",\n".join(json.dumps({key: field, value: _text(content)}) for field, content in row.items())
+    head = json.dumps(keys)
     return f'{head[:-1]},"{name}":[\n{entries}]}}' if row else head
 
 
@@ -271,10 +277,10 @@ def _fields(table: str, kind: RowShape, row: Mapping[str, Any]) -> dict[str, Any
         if isinstance(content, list):
             if content != [""]:
                 fields[field] = [_text(item) for item in content]
-        elif (separator := STRING_LEAF_LISTS.get((table, field))) and kind.is_leaf_list(field):
+        elif kind.is_leaf_list(field) and (separator := STRING_LEAF_LISTS.get((table, field))):
             fields[field] = str(content).split(separator)
         else:
-            fields[field] = _text(content)
+            fields[field] = content if isinstance(content, str) else _text(content)
     return fields
 
 
