@@ -55,7 +55,10 @@ def metadata(scope: Scope) -> Rows:
 
 
 def ports(scope: Scope) -> Rows:
-    """PORT: every port of the box, used or not. Duplicate lanes and aliases, which YANG lets pass, are refused."""
+    """PORT: every port of the box, used or not.
+
+    Refused, because YANG lets them pass: lanes or aliases used twice, and cables whose ends differ.
+    """
     policy = scope.policy("ports")
     common = {key: str(value) for key, value in policy["fields"].items()}
     lanes: dict[int, str] = {}
@@ -69,6 +72,7 @@ def ports(scope: Scope) -> Rows:
                 )
         if (other := aliases.setdefault(port.alias, port.name)) != port.name:
             raise RenderError(f"{scope.switch.name}: alias {port.alias} is used by {other} and {port.name}")
+        _ends_agree(scope, port)
         row: dict[str, str | list[str]] = {
             "admin_status": "up" if port.admin_up else "down",
             "alias": port.alias,
@@ -87,6 +91,19 @@ def ports(scope: Scope) -> Rows:
         row["subport"] = str(port.subport)
         rows[port.name] = row
     return rows
+
+
+def _ends_agree(scope: Scope, port: PlannedPort) -> None:
+    """A link whose ends differ in speed, FEC or MTU stays down, or drops what one end may send."""
+    far = scope.plan.port(port.peer_device, port.peer_port) if port.peer_device and port.peer_port else None
+    if far is None or port.state is LifeState.PLANNED:
+        return
+    ours, theirs = (port.speed_mbps, port.fec, port.mtu), (far.speed_mbps, far.fec, far.mtu)
+    if ours != theirs:
+        raise RenderError(
+            f"{scope.switch.name}:{port.name} has speed, FEC and MTU {ours}, its far end "
+            f"{port.peer_device}:{port.peer_port} has {theirs}; both ends of a cable must agree"
+        )
 
 
 def breakouts(scope: Scope) -> Rows:

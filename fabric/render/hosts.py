@@ -63,6 +63,7 @@ class NicFiles:
     routes: tuple[Route, ...]
     rules: tuple[Rule, ...]
     needs_name: bool
+    ipv6: bool
 
 
 def render_hosts(plan: Plan, host: str, templates_folder: Path | None = None) -> HostFiles:
@@ -148,6 +149,7 @@ class HostRenderer:
             addresses=nic.addresses,
             routes=routes,
             rules=rules,
+            ipv6=any(":" in address for address in nic.addresses),
             needs_name=nic.netdev is None and (nic.mac is not None or nic.pci is not None),
         )
 

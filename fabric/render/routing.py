@@ -138,13 +138,13 @@ def refuse(scope: Scope) -> None:
             f"{name}: maximum_paths {routing.maximum_paths} is above the {release.frr_paths} next hops of SONiC "
             f"{release.name}; lower it or choose a newer release"
         )
-    if not routing.ipv4 and not routing.ipv6:
-        raise RenderError(f"{name}: neither IPv4 nor IPv6 is asked for; choose one or both")
 
 
 def versions(scope: Scope) -> tuple[int, ...]:
     """IP versions in use, 4 before 6."""
     routing = scope.plan.routing
+    if not routing.ipv4 and not routing.ipv6:
+        raise RenderError(f"{scope.switch.name}: neither IPv4 nor IPv6 is asked for; choose one or both")
     return (*((4,) if routing.ipv4 else ()), *((6,) if routing.ipv6 else ()))
 
 

@@ -20,6 +20,7 @@ from fabric.values.ownership import merged
 from fabric.values.plan import Plan
 
 _LIST = ".railfab-files"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 def write(
@@ -62,17 +63,19 @@ def place(file: Path, content: bytes) -> None:
         return
     aside = file.with_name(f".{file.name}.new")
     try:
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    except FileNotFoundError:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-    try:
+        try:
+            handle = os.open(aside, _NEW, 0o644)
+        except FileNotFoundError:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(aside, _NEW, 0o644)
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
         aside.replace(file)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             aside.unlink()
+        if isinstance(error, OSError):
+            raise RenderError(f"{file}: cannot be written: {error.strerror}; give a folder that can, with -o") from None
         raise
 
 
