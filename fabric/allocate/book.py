@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fabric.allocate.ledger import HostRun, Identity, Layout, Ledger, LinkRun, StorageRun, SwitchRun
-from fabric.allocate.names import fold
+from fabric.allocate.names import fold, split, unfold
 
 
 @dataclass(slots=True)
@@ -185,7 +185,10 @@ class Book:
 
 def _same_tier(one: str, other: str) -> bool:
     """Whether two folded name lists are of one group, grown in two steps (`s[0-3]` and `s[4-7]`)."""
-    return one.partition("[")[0].rstrip("0123456789") == other.partition("[")[0].rstrip("0123456789")
+    first, second = split(unfold(one)[0]), split(unfold(other)[0])
+    if first is None or second is None:
+        return one == other
+    return (first[0], first[2]) == (second[0], second[2])
 
 
 def asn_of(run: SwitchRun, place: int) -> int:

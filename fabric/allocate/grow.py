@@ -29,7 +29,7 @@ def grow(fabric: Fabric, ledger: Ledger, plots: Plots) -> tuple[Ledger, Book]:
             + "; ".join(book.collisions)
             + "; delete the newer of the two lines, it will be given free numbers"
         )
-    layout = _layout(fabric, ledger)
+    layout = _layout(fabric, ledger, plots)
     _pools(book, plots)
     problems: list[str] = []
     front = Front(fabric)
@@ -46,10 +46,17 @@ def grow(fabric: Fabric, ledger: Ledger, plots: Plots) -> tuple[Ledger, Book]:
     return book.ledger(ledger.identities, layout), book
 
 
-def _layout(fabric: Fabric, ledger: Ledger) -> Layout:
+def _layout(fabric: Fabric, ledger: Ledger, plots: Plots) -> Layout:
     """What names are made of may not change under a fabric that stands."""
     compute = fabric.intent.compute
-    now = Layout(compute.attachment, compute.planes, fabric.leaves_per_segment)
+    now = Layout(
+        compute.attachment,
+        compute.planes,
+        fabric.leaves_per_segment,
+        plots.block_length,
+        plots.step_length,
+        plots.pod_length,
+    )
     before = ledger.layout
     if before is None or not ledger.switches:
         return now

@@ -39,7 +39,8 @@ class SwitchRun:
 
 @dataclass(frozen=True, slots=True)
 class HostRun:
-    """Seats of a run of hosts: pod, segment, first place, first port slot on each leaf, first management number.
+    """Seats of a run of hosts: pod, segment, first place, first port slot and first link number (in the leaf's block) on
+    each leaf, `ports` of each host on a leaf, first management number.
 
     `auto` marks hosts whose names we chose; `reserve` those chosen for reserve places.
     """
@@ -52,6 +53,8 @@ class HostRun:
     speed_mbps: int
     host_class: str
     mgmt: int
+    address: int
+    ports: int = 1
     auto: bool = False
     reserve: bool = False
 
@@ -103,11 +106,15 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What names of leaves are made of."""
+    """What names of leaves and sizes of host prefixes are made of. `block`, `step` and `pod_step` are prefix lengths:
+    of a leaf's hosts, of the step between leaves, and of the step between pods."""
 
     attachment: str
     planes: int
     leaves_per_segment: int
+    block: int
+    step: int
+    pod_step: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,8 @@ def dump(ledger: Ledger) -> str:
         shape = ledger.layout
         lines.append(
             f"layout: {{attachment: {shape.attachment}, planes: {shape.planes}, "
-            f"leaves_per_segment: {shape.leaves_per_segment}}}"
+            f"leaves_per_segment: {shape.leaves_per_segment}, block: {shape.block}, step: {shape.step}, "
+            f"pod_step: {shape.pod_step}}}"
         )
     lines.append("pools:" if ledger.pools else "pools: {}")
     lines.extend(f"  {what}: [{', '.join(prefixes)}]" for what, prefixes in sorted(ledger.pools.items()))
@@ -160,7 +168,10 @@ def dump(ledger: Ledger) -> str:
             ("speed", host.speed_mbps),
             ("class", host.host_class),
             ("mgmt", host.mgmt),
+            ("address", host.address),
         ]
+        if host.ports != 1:
+            parts.append(("ports", host.ports))
         parts += [(key, "true") for key, flag in (("auto", host.auto), ("reserve", host.reserve)) if flag]
         lines.append(_line(parts))
     lines.append("links:" if ledger.links else "links: []")
@@ -341,6 +352,8 @@ class _Reader:
             self._int(entry, "speed"),
             self._word(entry, "class"),
             self._int(entry, "mgmt"),
+            self._int(entry, "address"),
+            self._int(entry, "ports", 1),
             self._flag(entry, "auto"),
             self._flag(entry, "reserve"),
         )
@@ -375,7 +388,14 @@ class _Reader:
         if not isinstance(node.value, dict):
             self._wrong(node, "layout is no mapping")
             return None
-        return Layout(self._word(node, "attachment"), self._int(node, "planes"), self._int(node, "leaves_per_segment"))
+        return Layout(
+            self._word(node, "attachment"),
+            self._int(node, "planes"),
+            self._int(node, "leaves_per_segment"),
+            self._int(node, "block"),
+            self._int(node, "step"),
+            self._int(node, "pod_step"),
+        )
 
     def _identities(self, node: _yaml.Node | None) -> dict[str, Identity]:
         found: dict[str, Identity] = {}

@@ -111,7 +111,10 @@ class Numbers:
             if group.role is Role.SUPERSPINE:
                 return routing.superspine_asn + plane, 0
             island = plane if group.rail is None else plane * self.intent.compute.rails + group.rail
-            return routing.spine_asn + 100 * (group.pod or 0) + island, 0
+            asn = routing.spine_asn + 100 * (group.pod or 0) + island
+            while asn in self.book.asns:
+                asn += 1
+            return asn, 0
         place = plane * len(group.names) + number
         asn = routing.leaf_asn + 100 * (group.pod or 0) + 10 + place
         fits = place + len(names) <= _LEAVES_PER_HUNDRED

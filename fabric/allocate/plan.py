@@ -204,7 +204,6 @@ class _Maker:
         state, outage = self.states.host(name, group)
         override = self.intent.devices.get(name, Override())
         cabled = not (group.reserve and state is LifeState.PLANNED)
-        per_place = fabric.ports_per_place
         kind = self.intent.classes[group.host_class]
         metres = self.intent.compute.leaf.host_length_m
         planes = self.intent.compute.planes > 1
@@ -214,8 +213,8 @@ class _Maker:
             leaf = fabric.leaf(group.pod, run.segment, spot.leaf, spot.plane)
             box = self.boxes[leaf]
             table = slots_of(box.platform, spot.speed_mbps)
-            slot = table[run.slot + offset * per_place + spot.child]
-            ours, theirs = self._host_pair(leaf, place * per_place + spot.child)
+            slot = table[run.slot + offset * run.ports + spot.child]
+            ours, theirs = self._host_pair(leaf, run.address + offset * run.ports + spot.child)
             cable = cable_name(leaf, slot.port.name, name, spot.name) if cabled else None
             link_state, link_outage = self.states.host_link(cable, leaf, slot.port.name, state, outage)
             self._put(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 
+from fabric.allocate.ledger import Layout
 from fabric.allocate.pools import Pool, check_disjoint
 from fabric.errors import AllocationError
 from fabric.intent.shapes import Addressing, Management
@@ -25,13 +26,15 @@ _NEVER: list[tuple[str, list[str]]] = [
 
 @dataclass(frozen=True, slots=True)
 class Plots:
-    """Pools by use. `block_length` is the prefix length of a leaf's hosts; `blocks_per_pod` whole steps of a pod."""
+    """Pools by use. Lengths: `block_length` of a leaf's hosts, `step_length` of the step between leaves,
+    `pod_length` of the step between pods."""
 
     loopbacks: Pool
     fabric: Pool
     blocks: Pool
     block_length: int
-    blocks_per_pod: int
+    step_length: int
+    pod_length: int
     loopbacks6: Pool
     fabric6: Pool
     blocks6: Pool
@@ -60,6 +63,11 @@ class Plots:
         return {what: tuple(str(prefix) for prefix in pool.prefixes) for what, pool in named}
 
     @property
+    def blocks_per_pod(self) -> int:
+        """Steps between leaves in one step between pods."""
+        return 1 << (self.step_length - self.pod_length)
+
+    @property
     def loopback_size(self) -> int:
         """Loopbacks there are in every family in use."""
         return min(self.loopbacks.size, self.loopbacks6.size) if self.ipv6 else self.loopbacks.size
@@ -78,12 +86,15 @@ class Plots:
         return min(pool.size for pool, used in ((four, self.ipv4), (six, self.ipv6)) if used)
 
 
-def plots_of(fabric: Fabric) -> Plots:
-    """The pools of an intent. AllocationError for overlaps: between pools, with management, with reserved ranges."""
+def plots_of(fabric: Fabric, layout: Layout | None = None) -> Plots:
+    """The pools of an intent; sizes of host prefixes are those of the ledger's `layout` once there is one.
+
+    AllocationError for overlaps: between pools, with management, with reserved ranges.
+    """
     intent = fabric.intent
     addressing = intent.addressing
     ipv4, ipv6 = addressing.family != "ipv6", addressing.family != "ipv4"
-    length, unit, per_pod = _host_steps(fabric, addressing)
+    length, unit, pod_step = _host_steps(fabric, addressing, layout)
     switch_mgmt, host_mgmt = management_ranges(intent.management)
     storage = intent.storage
     plots = Plots(
@@ -91,7 +102,8 @@ def plots_of(fabric: Fabric) -> Plots:
         fabric=Pool.of("fabric", addressing.fabric, 31),
         blocks=Pool.of("hosts", addressing.hosts.pools, unit),
         block_length=length,
-        blocks_per_pod=per_pod,
+        step_length=unit,
+        pod_length=pod_step,
         loopbacks6=Pool.of("loopbacks6", [addressing.loopbacks6], 128),
         fabric6=Pool.of("fabric6", [addressing.fabric6], 127),
         blocks6=Pool.of("hosts6", [addressing.hosts6], 64),
@@ -119,9 +131,21 @@ def plots_of(fabric: Fabric) -> Plots:
     return plots
 
 
-def _host_steps(fabric: Fabric, addressing: Addressing) -> tuple[int, int, int]:
-    """Length of a leaf's block, length of the step between leaves, and steps of a pod."""
+def _host_steps(fabric: Fabric, addressing: Addressing, layout: Layout | None) -> tuple[int, int, int]:
+    """Prefix lengths of a leaf's block, of the step between leaves, and of the step between pods."""
     hosts = addressing.hosts
+    if layout is not None:
+        held = (
+            ("block", hosts.block, layout.block),
+            ("leaf", hosts.leaf, layout.step),
+            ("pod", hosts.pod, layout.pod_step),
+        )
+        for key, now, before in held:
+            if now is not None and now != before:
+                raise AllocationError(
+                    f"addressing.hosts.{key} was {before} and is {now}: every host address would change; keep {before}"
+                )
+        return layout.block, layout.step, layout.pod_step
     places = max(pod.places for pod in fabric.pods.values()) * fabric.ports_per_place
     # Routed: two addresses a link. In a VLAN: one a host, the gateway, network and broadcast.
     needed = 2 * places if addressing.host_links == "routed" else places + 3
@@ -138,10 +162,10 @@ def _host_steps(fabric: Fabric, addressing: Addressing) -> tuple[int, int, int]:
             f"addressing.hosts.leaf: step /{unit} is smaller than block /{length}; give a larger step"
         )
     if hosts.pod is None:
-        return length, unit, 1
+        return length, unit, unit
     if hosts.pod > unit:
         raise AllocationError(f"addressing.hosts.pod: step /{hosts.pod} is smaller than a leaf's /{unit}")
-    return length, unit, 1 << (unit - hosts.pod)
+    return length, unit, hosts.pod
 
 
 def management_ranges(management: Management) -> tuple[str, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fabric.allocate.book import Book
+from fabric.allocate.book import Book, Spans
 from fabric.allocate.front import Front
 from fabric.allocate.ledger import HostRun, StorageRun
 from fabric.allocate.names import fold, runs, split
@@ -30,7 +30,7 @@ class Seats:
         for run in self.book.hosts:
             if run.pod in self.fabric.pods and run.segment < self.fabric.pods[run.pod].segments:
                 for leaf in self._leaves(run.pod, run.segment):
-                    self.front.take(leaf, run.speed_mbps, run.slot, len(run.names) * self.fabric.ports_per_place)
+                    self.front.take(leaf, run.speed_mbps, run.slot, len(run.names) * run.ports)
         for seat in self.book.storage:
             for name in self._storage_switches():
                 self.front.take(name, seat.speed_mbps, seat.slot, len(seat.names) * seat.ports)
@@ -66,7 +66,10 @@ class Seats:
 
     def _check_pod(self, group: HostGroup) -> None:
         for name in group.names or ():
-            run = self.book.of_host[name][0]
+            found = self.book.of_host.get(name)
+            if found is None:
+                continue
+            run = found[0]
             if run.pod != group.pod:
                 self.problems.append(
                     f"{name} has its place in pod {run.pod} by the ledger and stands in pod {group.pod} of the intent; "
@@ -81,7 +84,7 @@ class Seats:
         pod = self.fabric.pods[group.pod]
         spots = self.fabric.spots[group.host_class]
         speed = spots[0].speed_mbps
-        per_place = self.fabric.ports_per_place
+        ports = self.fabric.ports_of(group.host_class)
         segments = range(pod.segments) if group.segment is None else range(group.segment, group.segment + 1)
         waiting = list(names)
         for segment in segments:
@@ -93,7 +96,7 @@ class Seats:
                 while stretch < min(len(waiting), len(free)) and free[stretch] == free[0] + stretch:
                     stretch += 1
                 batch = runs(waiting[:stretch])[0]
-                if not self._seat_run(group, segment, free[0], batch, speed, per_place, auto):
+                if not self._seat_run(group, segment, free[0], batch, speed, ports, auto):
                     return
                 waiting, free = waiting[len(batch) :], free[len(batch) :]
         if waiting:
@@ -111,19 +114,15 @@ class Seats:
         }
 
     def _seat_run(
-        self, group: HostGroup, segment: int, place: int, names: tuple[str, ...], speed: int, per_place: int, auto: bool
+        self, group: HostGroup, segment: int, place: int, names: tuple[str, ...], speed: int, ports: int, auto: bool
     ) -> bool:
         leaves = self._leaves(group.pod, segment)
-        count = len(names) * per_place
-        start = 0
-        before = [
-            run
-            for run in self.book.hosts
-            if run.pod == group.pod and run.segment == segment and run.speed_mbps == speed and run.place < place
-        ]
+        count = len(names) * ports
+        here = [run for run in self.book.hosts if run.pod == group.pod and run.segment == segment]
+        before = [run for run in here if run.speed_mbps == speed and run.ports == ports and run.place < place]
         last = max(before, key=lambda run: run.place, default=None)
         if last is not None:
-            start = last.slot + (place - last.place) * per_place
+            start = last.slot + (place - last.place) * ports
         else:
             start = self.front.host_start(leaves[0], speed, group.pod)
         slot = self.front.free(leaves, speed, count, start)
@@ -133,6 +132,13 @@ class Seats:
             self.problems.append(
                 f"pod {group.pod} segment {segment}: no {count} free ports of {speed // 1000}G on {fold(leaves)} "
                 f"({self.fabric.switches[leaves[0]].platform}) for {fold(names)}; use fewer hosts or uplinks"
+            )
+            return False
+        address = self._link_numbers(here, place * ports, count)
+        if address is None:
+            self.problems.append(
+                f"pod {group.pod} segment {segment}: no {count} host links left in a /{self.plots.block_length} for "
+                f"{fold(names)}; seat them in another segment or pod"
             )
             return False
         mgmt = self.book.host_mgmt.fit(len(names), self.plots.host_mgmt.size, 1)
@@ -145,9 +151,34 @@ class Seats:
         for leaf in leaves:
             self.front.take(leaf, speed, slot, count)
         self.book.add_hosts(
-            HostRun(names, group.pod, segment, place, slot, speed, group.host_class, mgmt, auto, auto and group.reserve)
+            HostRun(
+                names,
+                group.pod,
+                segment,
+                place,
+                slot,
+                speed,
+                group.host_class,
+                mgmt,
+                address,
+                ports,
+                auto,
+                auto and group.reserve,
+            )
         )
         return True
+
+    def _link_numbers(self, here: Sequence[HostRun], wanted: int, count: int) -> int | None:
+        """First of `count` free link numbers in the blocks of a segment: those of the places when they are free."""
+        # Routed: two addresses a link. In a VLAN: network, gateway and broadcast are nobody's.
+        room = 1 << (32 - self.plots.block_length)
+        size = room // 2 if self.intent.addressing.host_links == "routed" else room - 3
+        spans = Spans("host link", [])
+        for run in here:
+            spans.take(run.address, len(run.names) * run.ports, run.names[0])
+        if spans.free(wanted, count) and wanted + count <= size:
+            return wanted
+        return spans.fit(count, size)
 
     def _leaves(self, pod: int, segment: int) -> list[str]:
         compute = self.intent.compute

@@ -109,7 +109,8 @@ class NicSpot:
 
 @dataclass(frozen=True, slots=True)
 class Fabric:
-    """The wanted fabric. `leaves_per_segment` counts one plane; `ports_per_place` is of one leaf, over all classes."""
+    """The wanted fabric. `leaves_per_segment` counts one plane; `ports_per_place` is what the widest class needs of
+    one leaf."""
 
     file: IntentFile
     platforms: Mapping[str, Platform]
@@ -122,6 +123,10 @@ class Fabric:
     leaves_per_segment: int
     ports_per_place: int
     outages: Mapping[str, tuple[LifeState, Outage | None]] = field(default_factory=dict)
+
+    def ports_of(self, host_class: str) -> int:
+        """Ports a host of a class has on one leaf."""
+        return max(1 + spot.child for spot in self.spots[host_class])
 
     @property
     def intent(self) -> Intent:
