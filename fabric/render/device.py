@@ -77,7 +77,7 @@ def ports(scope: Scope) -> Rows:
             "admin_status": "up" if port.admin_up else "down",
             "alias": port.alias,
         }
-        if port.peer_device is not None:
+        if port.peer_device is not None and policy["description"]:
             row["description"] = policy["description"].format(
                 port=port.name, peer=port.peer_device, peer_port=port.peer_port
             )
