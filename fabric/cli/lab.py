@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -105,19 +107,104 @@ def execute(intent: Path, state: Path | None, words: tuple[str, ...]) -> None:
         raise click.ClickException(f"{before[0]}: {error.strerror}") from None
 
 
-@command.group("fault")
-def fault() -> None:
+@command.group("fault", subcommand_metavar="KIND ...")
+@_INTENT
+@_STATE
+@click.pass_context
+def fault(context: click.Context, intent: Path, state: Path | None) -> None:
     """Put a fault in; the same with --undo takes it out again."""
+    context.obj = _folder(intent, state)
 
 
-def _fault(kind: str, words: list[str], intent: Path, state: Path | None, undo: bool, as_json: bool) -> None:
-    from fabric import lab
+def _kind(name: str) -> Callable[[Callable[..., list[str]]], click.Command]:
+    """A kind of fault: the function gives the words of the fault, the rest is the same for all."""
 
-    done = lab.fault(_folder(intent, state), kind, words, undo=undo)
-    if as_json:
-        _print({"schema": "railfab.lab-fault/1", **done})
-    else:
-        click.echo(f"{done['fault']}: {'in' if done['in'] else 'undone'}")
+    def make(function: Callable[..., list[str]]) -> click.Command:
+        @functools.wraps(function)
+        def run(undo: bool, as_json: bool, **arguments: Any) -> None:
+            from fabric import lab
+
+            folder: Path = click.get_current_context().obj
+            done = lab.fault(folder, name, function(undo=undo, **arguments), undo=undo)
+            if as_json:
+                _print({"schema": "railfab.lab-fault/1", **done})
+            else:
+                click.echo(f"{done['fault']}: {'in' if done['in'] else 'undone'}")
+
+        options = click.option("--undo", is_flag=True, help="take this fault out again")
+        return fault.command(name)(options(_JSON(run)))
+
+    return make
+
+
+@_kind("swap")
+@click.argument("first", metavar="DEV:PORT")
+@click.argument("second", metavar="DEV:PORT")
+def swap(first: str, second: str, **_: Any) -> list[str]:
+    """Exchange the plugs in two ports."""
+    return [first, second]
+
+
+@_kind("cut")
+@click.argument("end", metavar="DEV:PORT")
+def cut(end: str, **_: Any) -> list[str]:
+    """Pull the cable in a port: both its ends lose carrier."""
+    return [end]
+
+
+@_kind("flap")
+@click.argument("end", metavar="DEV:PORT")
+@click.option("-n", "times", type=click.IntRange(1, 50), default=3, show_default=True, help="times down and up")
+def flap(end: str, times: int, **_: Any) -> list[str]:
+    """Have a port lose its carrier and get it back; ends by itself, --undo only forgets it."""
+    return [end, str(times)]
+
+
+@_kind("nexthop")
+@click.argument("device", metavar="DEV")
+@click.argument("prefix")
+@click.argument("hop", metavar="NEXTHOP")
+@click.option(
+    "--layer",
+    type=click.Choice(["kernel", "appl", "asic"]),
+    default="asic",
+    show_default=True,
+    help="where it goes missing: the kernel's route, APPL_DB (and so the ASIC), or the ASIC alone",
+)
+def nexthop(device: str, prefix: str, hop: str, layer: str, **_: Any) -> list[str]:
+    """Lose one next hop of a route in one layer; the routing protocol still has it."""
+    return [device, prefix, hop, layer]
+
+
+@_kind("bgpd")
+@click.argument("device", metavar="DEV")
+def bgpd(device: str, **_: Any) -> list[str]:
+    """Kill the BGP daemon of a switch; --undo restarts its container."""
+    return [device]
+
+
+@_kind("lldp")
+@click.argument("end", metavar="DEV:PORT")
+def lldp(end: str, **_: Any) -> list[str]:
+    """Stop LLDP in both directions on one port."""
+    return [end]
+
+
+@_kind("mtu")
+@click.argument("end", metavar="DEV:PORT")
+@click.argument("size", metavar="N", type=click.IntRange(68, 9216), required=False)
+def mtu(end: str, size: int | None, undo: bool, **_: Any) -> list[str]:
+    """Set the MTU of one port, as somebody would do by hand."""
+    if size is None and not undo:
+        raise click.UsageError("which MTU? write `lab fault INTENT mtu DEV:PORT N`")
+    return [end, str(size or 0)]
+
+
+@_kind("nhg")
+@click.argument("device", metavar="DEV")
+def nhg(device: str, **_: Any) -> list[str]:
+    """Let FRR 8.4 use the kernel's next-hop groups: after a link flap the kernel then has fewer paths than FRR says."""
+    return [device]
 
 
 def _folder(intent: Path, state: Path | None) -> Path:

@@ -118,6 +118,9 @@ def furnish(rootless: bool, lldpcli: Path) -> None:
     for name in ("sudo", "frr"):  # vtysh asks PAM too; who may open its sockets is the group's matter
         (new / "pam.d" / name).write_text(_PAM)
     _commands(new / "twin", rootless)
+    # Without its set-uid bit: the agent reaches daemons through /proc, which only its own uid may look into.
+    shutil.copyfile(lldpcli, new / "twin" / "lib" / "lldpcli")
+    (new / "twin" / "lib" / "lldpcli").chmod(0o755)
     # A stock switch has no frr-reload.py; Debian may have. Only the daemons a switch runs are left to see.
     _only(_FRR, _DAEMONS)
     if lldpcli != Path("/usr/sbin/lldpcli"):

@@ -14,6 +14,7 @@ from typing import Any
 
 from fabric.lab.agent.rows import Rows
 
+_LLDPCLI = "/etc/twin/lib/lldpcli"
 POLL_S = 10.0  # lldp_syncd's interval
 _CHASSIS = {"ifalias": "2", "mac": "4", "ip": "5", "ifname": "6", "local": "7"}
 _PORT = {"ifalias": "1", "mac": "3", "ip": "4", "ifname": "5", "local": "7"}
@@ -86,7 +87,7 @@ class Lldp:
 
     async def _run(self, arguments: list[str], text: str | None = None) -> str | None:
         process = await asyncio.create_subprocess_exec(
-            "lldpcli",
+            _LLDPCLI,
             "-u",
             self._socket,
             *arguments,
