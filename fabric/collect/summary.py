@@ -60,8 +60,9 @@ def lines(document: dict[str, Any]) -> Iterator[str]:
             yield f"hole     {device['name']}: {hole['part']}: {hole['reason']}"
     counts = document["summary"]
     seconds = document["ended_at"] - document["started_at"]
+    read = counts["read"] + counts["holes"]
     yield (
-        f"{document['fabric']}: read {counts['read'] + counts['holes']} of {counts['devices']} devices in {seconds:.1f} s"
+        f"{document['fabric']}: read {read} of {counts['devices']} devices in {seconds:.1f} s"
         + (f", {counts['holes']} with holes" if counts["holes"] else "")
         + (f", {counts['missing']} missing" if counts["missing"] else "")
     )
