@@ -78,16 +78,14 @@ class Book:
     links_of_lower: dict[str, list[tuple[LinkRun, int]]] = field(default_factory=dict)
     collisions: list[str] = field(default_factory=list)
     loopbacks: Spans = field(init=False)
-    switch_mgmt: Spans = field(init=False)
-    host_mgmt: Spans = field(init=False)
+    mgmt: Spans = field(init=False)
     blocks: Spans = field(init=False)
     fabric: Spans = field(init=False)
     asns: dict[int, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.loopbacks = Spans("loopback number", self.collisions)
-        self.switch_mgmt = Spans("management number of switches", self.collisions)
-        self.host_mgmt = Spans("management number of hosts", self.collisions)
+        self.mgmt = Spans("management number", self.collisions)
         self.blocks = Spans("host block", self.collisions)
         self.fabric = Spans("fabric link number", self.collisions)
 
@@ -127,7 +125,7 @@ class Book:
             self.of_switch[name] = (run, place)
         count = len(run.names)
         self.loopbacks.take(run.loopback, count, owner)
-        self.switch_mgmt.take(run.mgmt, count, owner)
+        self.mgmt.take(run.mgmt, count, owner)
         if run.hosts is not None:
             self.blocks.take(run.hosts, count, owner)
         if run.asn_step:
@@ -149,7 +147,7 @@ class Book:
             if name in self.of_host:
                 self.collisions.append(f"host {name} stands twice")
             self.of_host[name] = (run, place)
-        self.host_mgmt.take(run.mgmt, len(run.names), fold(run.names))
+        self.mgmt.take(run.mgmt, len(run.names), fold(run.names))
 
     def add_storage(self, run: StorageRun) -> None:
         """Add a run of hosts on the storage network."""
@@ -159,7 +157,7 @@ class Book:
                 self.collisions.append(f"host {name} stands twice in storage")
             self.of_storage[name] = (run, place)
         if run.mgmt is not None:
-            self.host_mgmt.take(run.mgmt, len(run.names), fold(run.names))
+            self.mgmt.take(run.mgmt, len(run.names), fold(run.names))
 
     def add_links(self, run: LinkRun) -> None:
         """Add a run of links."""

@@ -6,6 +6,8 @@ later takes the next free number.
 
 from __future__ import annotations
 
+import ipaddress
+
 from fabric.allocate.book import Book
 from fabric.allocate.front import Front
 from fabric.allocate.ledger import Layout, Ledger
@@ -31,6 +33,7 @@ def grow(fabric: Fabric, ledger: Ledger, plots: Plots) -> tuple[Ledger, Book]:
         )
     layout = _layout(fabric, ledger, plots)
     _pools(book, plots)
+    _fixed_management(fabric, book, plots)
     problems: list[str] = []
     front = Front(fabric)
     seats = Seats(fabric, book, plots, front, problems)
@@ -94,3 +97,15 @@ def _pools(book: Book, plots: Plots) -> None:
             + "; ".join(wrong)
             + "; append further prefixes instead, or begin a new ledger"
         )
+
+
+def _fixed_management(fabric: Fabric, book: Book, plots: Plots) -> None:
+    """Addresses of the management network that the intent gives away itself: the gateway's and overrides."""
+    management = fabric.intent.management
+    base = plots.mgmt.base(0)
+    fixed = [("the gateway", management.gateway)] if management.gateway is not None else []
+    fixed += [(name, entry.mgmt_address) for name, entry in fabric.intent.devices.items() if entry.mgmt_address]
+    for owner, address in fixed:
+        number = int(ipaddress.ip_address(address or "")) - base
+        if 0 <= number < plots.mgmt.size and (owner == "the gateway" or book.mgmt.free(number, 1)):
+            book.mgmt.take(number, 1, owner)

@@ -56,13 +56,13 @@ class Numbers:
             self.problems.append(f"{fold(names)}: AS numbers {asn} to {asn + count - 1} hold 23456, which is reserved")
         storage = group.network is Network.STORAGE
         loopback = number if storage else self._loopback(group, count)
-        mgmt = self.book.switch_mgmt.fit(count, self.plots.switch_mgmt.size, 1)
+        mgmt = self.plots.switch_mgmt.fit(self.book.mgmt, count)
         if mgmt is None:
             self.problems.append(
-                f"{fold(names)}: no {count} management addresses left in {self.plots.switch_mgmt.prefixes[0]}; "
+                f"{fold(names)}: no {count} management addresses left in {self.plots.switch_mgmt}; "
                 "give a larger management.switches"
             )
-            mgmt = self.book.switch_mgmt.end
+            mgmt = self.book.mgmt.end
         hosts = self._block(group, count) if group.role is Role.LEAF else None
         run = SwitchRun(names, index, asn, step, loopback, mgmt, hosts)
         if storage:
@@ -70,7 +70,7 @@ class Numbers:
             self.book.switches.append(run)
             for place, name in enumerate(names):
                 self.book.of_switch[name] = (run, place)
-            self.book.switch_mgmt.take(mgmt, count, fold(names))
+            self.book.mgmt.take(mgmt, count, fold(names))
         else:
             self.book.add_switches(run)
 

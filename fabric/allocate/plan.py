@@ -231,7 +231,7 @@ class _Maker:
                                  link_state, spot.rail, group.pod, spot.plane if planes else None)  # fmt: skip
         return HostPlan(
             name, group.pod, run.segment * pod.places + place, group.host_class, nics, state, outage,
-            self._mgmt_text(override.mgmt_address or text4(self.plots.host_mgmt.base(run.mgmt + offset))),
+            self._mgmt_text(override.mgmt_address or text4(self.plots.mgmt.base(run.mgmt + offset))),
             override.rack, override.unit, group.reserve,
         )  # fmt: skip
 
@@ -304,7 +304,7 @@ class _Maker:
                 override = self.intent.devices.get(name, Override())
                 hosts[name] = HostPlan(
                     name, 0, number, "storage-server", made, state, outage,
-                    self._mgmt_text(override.mgmt_address or text4(self.plots.host_mgmt.base((run.mgmt or 0) + offset))),
+                    self._mgmt_text(override.mgmt_address or text4(self.plots.mgmt.base((run.mgmt or 0) + offset))),
                     override.rack, override.unit,
                 )  # fmt: skip
 
@@ -372,7 +372,7 @@ class _Maker:
             device_type=node.device_type,
             asn=box.asn,
             loopbacks=loopbacks,
-            mgmt_address=self._mgmt_text(address or text4(self.plots.switch_mgmt.base(run.mgmt + offset))),
+            mgmt_address=self._mgmt_text(address or text4(self.plots.mgmt.base(run.mgmt + offset))),
             mgmt_gateway=gateway,
             ports=ports,
             breakouts=breakouts,

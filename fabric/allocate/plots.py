@@ -5,14 +5,12 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 
+from fabric.allocate.book import Spans
 from fabric.allocate.ledger import Layout
 from fabric.allocate.pools import Pool, check_disjoint
 from fabric.errors import AllocationError
 from fabric.intent.shapes import Addressing, Management
 from fabric.model.fabric import Fabric
-
-# The twin's own bridge stands at 172.31.255.1: the last /24 of a /16 stays free (lab facts 1.1).
-_KEEP_LAST = 24
 
 # Never anybody's pool: RFC 6890, RFC 4291; SONiC's own containers use 240.127.1.0/24.
 _NEVER: list[tuple[str, list[str]]] = [
@@ -22,6 +20,22 @@ _NEVER: list[tuple[str, list[str]]] = [
     ("multicast", ["224.0.0.0/4", "ff00::/8"]),
     ("class E", ["240.0.0.0/4"]),
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Numbers `first` to `end` (exclusive) of the management network."""
+
+    network: ipaddress.IPv4Network
+    first: int
+    end: int
+
+    def fit(self, taken: Spans, count: int) -> int | None:
+        """The first gap of `count` numbers, None when there is none."""
+        return taken.fit(count, self.end, self.first)
+
+    def __str__(self) -> str:
+        return f"{self.network[self.first]} to {self.network[self.end - 1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +52,9 @@ class Plots:
     loopbacks6: Pool
     fabric6: Pool
     blocks6: Pool
-    switch_mgmt: Pool
-    host_mgmt: Pool
+    mgmt: Pool
+    switch_mgmt: Range
+    host_mgmt: Range
     storage_loopbacks: Pool | None
     storage_nodes: tuple[Pool, ...]
     storage_servers: tuple[Pool, ...]
@@ -48,7 +63,7 @@ class Plots:
 
     def prefixes(self) -> dict[str, tuple[str, ...]]:
         """Every pool in use by name, as the ledger remembers it."""
-        named: list[tuple[str, Pool]] = [("mgmt-switches", self.switch_mgmt), ("mgmt-hosts", self.host_mgmt)]
+        named: list[tuple[str, Pool]] = [("mgmt", self.mgmt)]
         named.append(("loopbacks", self.loopbacks))  # router ids are IPv4 in every family
         if self.ipv4:
             named += [("fabric", self.fabric), ("hosts", self.blocks)]
@@ -107,8 +122,9 @@ def plots_of(fabric: Fabric, layout: Layout | None = None) -> Plots:
         loopbacks6=Pool.of("loopbacks6", [addressing.loopbacks6], 128),
         fabric6=Pool.of("fabric6", [addressing.fabric6], 127),
         blocks6=Pool.of("hosts6", [addressing.hosts6], 64),
-        switch_mgmt=Pool.of("management switches", [switch_mgmt], 32),
-        host_mgmt=Pool.of("management hosts", host_mgmt, 32),
+        mgmt=Pool.of("management", [intent.management.network], 32),
+        switch_mgmt=switch_mgmt,
+        host_mgmt=host_mgmt,
         storage_loopbacks=Pool.of("storage loopbacks", [storage.loopbacks], 32) if storage is not None else None,
         storage_nodes=tuple(Pool.of(f"storage.node_pools.{k}", [pool], 31) for k, pool in enumerate(storage.node_pools))
         if storage is not None
@@ -122,9 +138,8 @@ def plots_of(fabric: Fabric, layout: Layout | None = None) -> Plots:
         ipv6=ipv6,
     )
     used: list[tuple[str, list[str] | tuple[str, ...]]] = [
-        (what, prefixes) for what, prefixes in plots.prefixes().items() if not what.startswith("mgmt-")
+        (what if what != "mgmt" else "management.network", prefixes) for what, prefixes in plots.prefixes().items()
     ]
-    used.append(("management.network", [intent.management.network]))
     used.append(("addressing.reserved", list(addressing.reserved)))
     used.extend(_NEVER)
     check_disjoint(used)
@@ -168,24 +183,20 @@ def _host_steps(fabric: Fabric, addressing: Addressing, layout: Layout | None) -
     return length, unit, hosts.pod
 
 
-def management_ranges(management: Management) -> tuple[str, list[str]]:
-    """Where switches and where hosts get management addresses: as given, else the first /24 (or quarter) of the network
-    for switches, the rest without its last /24 (or quarter) for hosts."""
+def management_ranges(management: Management) -> tuple[Range, Range]:
+    """Where switches and where hosts get management addresses, as numbers of the network: as given, else the first /24
+    (or quarter) for switches, the rest but the last /24 (or quarter) for hosts: the twin's own bridge stands there."""
     network = ipaddress.IPv4Network(management.network)
-    part = max(_KEEP_LAST, min(30, network.prefixlen + 2))
-    switches = ipaddress.IPv4Network(management.switches) if management.switches else None
-    if switches is None:
-        switches = ipaddress.IPv4Network((network.network_address, part))
-    if management.hosts is not None:
-        return str(switches), [management.hosts]
-    last = ipaddress.IPv4Network((int(network.broadcast_address) + 1 - (1 << (32 - part)), part))
-    rest: list[ipaddress.IPv4Network] = [network]
-    for taken in (switches, last):
-        rest = [
-            piece
-            for whole in rest
-            if not whole.subnet_of(taken)
-            for piece in (whole.address_exclude(taken) if taken.subnet_of(whole) else [whole])
-        ]
-    pieces = sorted(rest)
-    return str(switches), [str(piece) for piece in pieces]
+    size = network.num_addresses
+    part = min(256, size // 4)
+
+    def given(prefix: str | None, first: int, end: int) -> Range:
+        if prefix is not None:
+            part_of = ipaddress.IPv4Network(prefix)
+            first = int(part_of.network_address) - int(network.network_address)
+            end = first + part_of.num_addresses
+        # The network's own address and its broadcast are nobody's.
+        return Range(network, max(first, 1), min(end, size - 1))
+
+    switches = given(management.switches, 0, part)
+    return switches, given(management.hosts, switches.end + 1, size - part)

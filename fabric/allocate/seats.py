@@ -141,10 +141,10 @@ class Seats:
                 f"{fold(names)}; seat them in another segment or pod"
             )
             return False
-        mgmt = self.book.host_mgmt.fit(len(names), self.plots.host_mgmt.size, 1)
+        mgmt = self.plots.host_mgmt.fit(self.book.mgmt, len(names))
         if mgmt is None:
             self.problems.append(
-                f"{fold(names)}: no {len(names)} management addresses left in {self.plots.host_mgmt.prefixes[0]}; "
+                f"{fold(names)}: no {len(names)} management addresses left in {self.plots.host_mgmt}; "
                 "give a larger management.hosts"
             )
             return False
@@ -222,7 +222,13 @@ class Seats:
                 return
             mgmt = None
             if kind == "server":
-                mgmt = self.book.host_mgmt.fit(len(batch), self.plots.host_mgmt.size, 1)
+                mgmt = self.plots.host_mgmt.fit(self.book.mgmt, len(batch))
+                if mgmt is None:
+                    self.problems.append(
+                        f"{fold(batch)}: no {len(batch)} management addresses left in {self.plots.host_mgmt}; "
+                        "give a larger management.hosts"
+                    )
+                    return
             for name in switches:
                 self.front.take(name, speed, slot, count)
             self.book.add_storage(StorageRun(batch, kind, address, slot, ports, speed, mgmt))
