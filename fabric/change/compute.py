@@ -17,7 +17,7 @@ from fabric.change.impact import PORT_CRITICAL, Context, classify, sessions_by_p
 from fabric.change.patch import patch
 from fabric.change.semantic import RowDiff
 from fabric.values.change import DeviceChange, Held, Impact, Step
-from fabric.values.device_config import DeviceConfig, Tables
+from fabric.values.device_config import DeviceConfig, Row, Tables
 
 # More ports than this in one patch and SONiC's updater may not come back (F020: 6 ports 40 min, 12 never; gcu.md:
 # 8 queues 13 s, 82 ports not done after 22 min).
@@ -115,6 +115,19 @@ def is_ours(desired: Tables, running: Tables) -> bool:
         for name in names
         if name in wanted
     )
+
+
+def effective(desired: DeviceConfig, change: DeviceChange) -> DeviceConfig:
+    """The desired configuration with held state left as it is: what the switch will really hold after the change."""
+    tables: dict[str, dict[str, Row]] = {table: dict(rows) for table, rows in desired.tables.items()}
+    for held in change.held:
+        table, bar, key = held.item.partition("|")
+        if bar:
+            tables.get(table, {}).pop(key, None)
+        elif held.item in tables.get("PORT", {}) and held.observed.startswith("admin_status "):
+            row = tables["PORT"][held.item]
+            tables["PORT"][held.item] = {**row, "admin_status": held.observed.removeprefix("admin_status ")}
+    return DeviceConfig(desired.device, {table: rows for table, rows in tables.items() if rows}, desired.frr)
 
 
 def residue(desired: DeviceConfig, running: DeviceConfig, change: DeviceChange) -> list[str]:

@@ -71,8 +71,12 @@ def frr_diff(wanted_text: str, running_text: str) -> FrrChange:
     """Compare frr.conf as it must be with `show running-config`; empty when they mean the same."""
     wanted, running = parse(wanted_text), parse(running_text)
     contexts = list(_contexts(wanted, running))
-    commands = [*_commands(contexts, wanted, running)]
     steps = [step for context in contexts for step in _steps(context, running)]
+    regrouped = _regrouped(wanted, running)
+    if regrouped:
+        # A peer that leaves its group loses all it has (peer_group_unbind), so it is made anew, line by line.
+        contexts = list(_contexts(wanted, _without(running, regrouped)))
+    commands = [*_commands(contexts, wanted, running, regrouped)]
     return FrrChange(tuple(commands), tuple(steps))
 
 
@@ -130,7 +134,25 @@ def _contexts(wanted: FrrConfig, running: FrrConfig) -> Iterator[_Context]:
             yield _Context(path, added, removed, replaced, comes, goes)
 
 
-def _commands(contexts: Sequence[_Context], wanted: FrrConfig, running: FrrConfig) -> Iterator[str]:
+def _regrouped(wanted: FrrConfig, running: FrrConfig) -> frozenset[str]:
+    """Peers that stay but are in another group, or in none."""
+    there, then = _membership(running), _membership(wanted)
+    return frozenset(peer for peer, group in there.items() if peer in wanted.peers() and then.get(peer) != group)
+
+
+def _membership(config: FrrConfig) -> dict[str, str]:
+    return {peer: group for group in config.groups() for peer in config.members(group)}
+
+
+def _without(config: FrrConfig, peers: frozenset[str]) -> FrrConfig:
+    return FrrConfig(
+        {path: [line for line in lines if _peer_of(line) not in peers] for path, lines in config.contexts.items()}
+    )
+
+
+def _commands(
+    contexts: Sequence[_Context], wanted: FrrConfig, running: FrrConfig, regrouped: frozenset[str]
+) -> Iterator[str]:
     top = next((one for one in contexts if not one.path), None)
     maps = [one for one in contexts if one.path and one.path[0].startswith("route-map ")]
     bgp = [one for one in contexts if one.path and one.path[0].startswith("router bgp ")]
@@ -141,7 +163,7 @@ def _commands(contexts: Sequence[_Context], wanted: FrrConfig, running: FrrConfi
     for one in maps:
         if not one.goes:
             yield from _enter(one.path, [*map(negated, one.removed), *(new for _, new in one.replaced), *one.added])
-    yield from _bgp(bgp, wanted, running)
+    yield from _bgp(bgp, wanted, running, regrouped)
     for one in rest:
         yield from _enter(one.path, [*map(negated, one.removed), *(new for _, new in one.replaced), *one.added])
     if top is not None:
@@ -159,7 +181,9 @@ def _leans(line: str) -> bool:
     return " route-map " in line and line.startswith(("ip protocol", "ipv6 protocol", "no ip protocol"))
 
 
-def _bgp(contexts: Sequence[_Context], wanted: FrrConfig, running: FrrConfig) -> Iterator[str]:
+def _bgp(
+    contexts: Sequence[_Context], wanted: FrrConfig, running: FrrConfig, regrouped: frozenset[str]
+) -> Iterator[str]:
     """Router contexts: instances that go, then per instance peers that go, settings, address families, groups last."""
     gone = {one.path[0] for one in contexts if one.goes and len(one.path) == 1}
     for head in gone:
@@ -173,10 +197,12 @@ def _bgp(contexts: Sequence[_Context], wanted: FrrConfig, running: FrrConfig) ->
             continue
         lines: list[str] = []
         if len(one.path) == 1:
+            lines += [
+                _no_peer(regroup, running.lines(one.path)) for regroup in running.peers() if regroup in regrouped
+            ]
             for peer in dict.fromkeys(_peer_of(line) for line in one.removed):
                 if peer in dead_peers:
-                    unnumbered = any(line.startswith(f"neighbor {peer} interface") for line in one.removed)
-                    lines.append(f"no neighbor {peer} interface" if unnumbered else f"no neighbor {peer}")
+                    lines.append(_no_peer(peer, one.removed))
                 elif peer in dead_groups:
                     last.append((one.path, f"no neighbor {peer} peer-group"))
         for line in one.removed:
@@ -189,6 +215,11 @@ def _bgp(contexts: Sequence[_Context], wanted: FrrConfig, running: FrrConfig) ->
             yield from _enter(one.path, lines)
     for path, line in last:
         yield from _enter(path, [line])
+
+
+def _no_peer(peer: str, lines: Sequence[str]) -> str:
+    unnumbered = any(line.startswith(f"neighbor {peer} interface") for line in lines)
+    return f"no neighbor {peer} interface" if unnumbered else f"no neighbor {peer}"
 
 
 def _peer_of(line: str) -> str | None:

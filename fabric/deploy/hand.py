@@ -1,0 +1,150 @@
+"""What a push does on one switch, with everything asked and answered kept for the record.
+
+Long commands run detached: started once, under a name, in a folder of the run; whoever asks again by the same name
+waits for the same command. A lost connection, ours or the switch's doing, neither stops it nor starts it twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable
+from shlex import quote
+
+from fabric.errors import DeadlineError, TransportError
+from fabric.transport.session import Answer, Session
+from fabric.values.change import Exchange
+
+# Exit codes of our own wrapper, out of the way of what commands use.
+REBOOTED, VANISHED = 251, 252
+_ANSWER_KEPT = 4000
+_REOPEN_S = 5.0
+
+_ONCE = r"""
+set -u
+umask 077
+d=@DIR@
+boot=$(cat /proc/sys/kernel/random/boot_id)
+mkdir -p "${d%/*}"
+if mkdir "$d" 2>/dev/null; then
+ printf %s "$boot" >"$d/boot"
+ cat >"$d/run" <<'@END@'
+@COMMAND@
+@END@
+ setsid sh -c 'echo $$ >"$1/pid"; sh "$1/run" >"$1/out" 2>"$1/err" </dev/null
+  echo $? >"$1/rc.new"; mv "$1/rc.new" "$1/rc"' sh "$d" >/dev/null 2>&1 </dev/null &
+fi
+n=0
+while [ ! -e "$d/rc" ]; do
+ [ "$(cat "$d/boot")" = "$boot" ] || { echo 'the switch rebooted during this step' >&2; exit @REBOOTED@; }
+ n=$((n+1))
+ if [ $n -gt 20 ] && ! { [ -s "$d/pid" ] && kill -0 "$(cat "$d/pid")" 2>/dev/null; } && [ ! -e "$d/rc" ]; then
+  echo 'the command was killed on the switch' >&2; exit @VANISHED@
+ fi
+ if [ $n -lt 20 ]; then sleep 0.05; else sleep 0.3; fi
+done
+cat "$d/out"
+cat "$d/err" >&2
+exit "$(cat "$d/rc")"
+"""
+
+
+class Hand:
+    """One switch's session in one run. `note` takes each exchange as it happens, for the record on disk."""
+
+    def __init__(self, session: Session, run_id: str, note: Callable[[Exchange], None]) -> None:
+        self.session = session
+        self.run_id = run_id
+        self.exchanges: list[Exchange] = []
+        self._note = note
+
+    @property
+    def name(self) -> str:
+        """The switch."""
+        return self.session.target.name
+
+    @property
+    def folder(self) -> str:
+        """Folder of this run on the switch: survives a reboot, is root's alone."""
+        return f"/var/tmp/railfab/{self.run_id}"
+
+    def ask(
+        self, what: str, command: str, *, deadline_s: float = 60.0, stdin: bytes | None = None, quiet: bool = False
+    ) -> Answer:
+        """Run a command as root and keep the answer; `quiet` keeps only its length (it may hold secrets)."""
+        started = time.time()
+        try:
+            answer = self.session.run(command, deadline_s=deadline_s, stdin=stdin, root=True)
+        except TransportError as error:
+            self._keep(what, str(error), None, started)
+            raise
+        shown = f"({len(answer.stdout)} characters)" if quiet else (answer.stdout + answer.stderr).strip()
+        self._keep(what, shown, answer.rc, started)
+        return answer
+
+    def put(self, what: str, data: bytes, path: str, *, mode: int = 0o600) -> None:
+        """Write a file as root, whole or not at all."""
+        started = time.time()
+        try:
+            self.session.put(data, path, mode=mode, root=True)
+        except TransportError as error:
+            self._keep(what, str(error), None, started)
+            raise
+        self._keep(what, f"{len(data)} bytes to {path}", 0, started)
+
+    def once(self, name: str, command: str, *, deadline_s: float) -> Answer:
+        """Run a long command detached and wait for it, through lost connections; the same name never runs twice.
+
+        DeadlineError: it may still be running (`stop` ends it). TransportError: the switch did not come back in time.
+        Exit status REBOOTED or VANISHED: it was ended by a reboot or by somebody on the switch.
+        """
+        started = time.time()
+        until = time.monotonic() + deadline_s
+        script = (
+            _ONCE.replace("@DIR@", quote(f"{self.folder}/{name}"))
+            .replace("@COMMAND@", command)
+            .replace("@END@", f"end-{self.run_id}")
+            .replace("@REBOOTED@", str(REBOOTED))
+            .replace("@VANISHED@", str(VANISHED))
+        )
+        while True:
+            left = until - time.monotonic()
+            try:
+                if left <= 0:
+                    raise DeadlineError(f"{self.name}: {name} did not end in {deadline_s:g} s")
+                self.session.open(min(left, 20.0))
+                answer = self.session.run("sh -s", deadline_s=left, stdin=script.encode(), root=True)
+            except DeadlineError as error:
+                if time.monotonic() < until - 1:
+                    continue
+                self._keep(f"{name}: {_line(command)}", str(error), None, started)
+                raise
+            except TransportError as error:
+                if time.monotonic() > until - 1:
+                    self._keep(f"{name}: {_line(command)}", str(error), None, started)
+                    raise
+                self._keep(f"{name}: connection lost, opening it again", str(error), None, started)
+                self.session.close()
+                time.sleep(min(_REOPEN_S, max(0.2, (until - time.monotonic()) / 20)))
+                continue
+            if answer.rc is None:
+                continue
+            self._keep(f"{name}: {_line(command)}", (answer.stdout + answer.stderr).strip(), answer.rc, started)
+            return answer
+
+    def stop(self, name: str) -> None:
+        """End a detached command that is late, with all it started."""
+        with contextlib.suppress(TransportError):
+            path = quote(f"{self.folder}/{name}/pid")
+            self.ask(f"stop {name}", f'[ -s {path} ] && kill -9 -- "-$(cat {path})"', deadline_s=20)
+
+    def _keep(self, what: str, answer: str, rc: int | None, started: float) -> None:
+        text = answer if len(answer) <= _ANSWER_KEPT else f"...{answer[-_ANSWER_KEPT:]}"
+        exchange = Exchange(what, text, rc, started, time.time())
+        self.exchanges.append(exchange)
+        self._note(exchange)
+
+
+def _line(command: str) -> str:
+    line = " ".join(command.split())
+    return line if len(line) <= 160 else f"{line[:157]}..."

@@ -1,0 +1,101 @@
+"""From what runs and what must be to a ChangePlan. Pure but for the clock, which is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from fabric.change import Hold, compute
+from fabric.change.frr_diff import frr_diff
+from fabric.deploy.preflight import identity
+from fabric.deploy.reading import Reading
+from fabric.deploy.waves import mixed_hazards, waves
+from fabric.values.change import ChangePlan, DeviceChange, Impact, Step
+from fabric.values.codec import plain
+from fabric.values.device_config import DeviceConfig
+from fabric.values.plan import Plan
+
+
+def make_plan(
+    plan: Plan,
+    desired: Mapping[str, DeviceConfig],
+    readings: Mapping[str, Reading],
+    *,
+    intent: str,
+    now: float,
+    unreachable: Mapping[str, str] | None = None,
+    holds: Sequence[Hold] = (),
+    release: Mapping[str, Iterable[str]] | None = None,
+    by_reload: Iterable[str] = (),
+) -> ChangePlan:
+    """Compare every switch that was read with what it must be.
+
+    `release` names state made by hand to be undone, by switch; a plan with it holds nothing else. `by_reload` are
+    switches for which a reload is accepted where a patch would be too large.
+    """
+    releases = {name: frozenset(items) for name, items in (release or {}).items()}
+    reload_for = frozenset(by_reload)
+    changes: dict[str, DeviceChange] = {}
+    notes: list[str] = []
+    for name, reading in readings.items():
+        if releases and name not in releases:
+            continue
+        change = compute(
+            desired[name],
+            reading.config,
+            mark=reading.mark,
+            holds=holds,
+            release=releases.get(name, ()),
+            by_reload=name in reload_for or "*" in reload_for,
+        )
+        wrong_box = identity(reading, plan)
+        if wrong_box:
+            change = replace(change, refused=f"another box answers there: {'; '.join(wrong_box)}")
+        elif not releases:
+            change = _file_too(change, desired[name], reading)
+        changes[name] = change
+        if reading.pending is not None:
+            notes.append(f"{name}: run {reading.pending.get('run_id')} awaits confirmation on it")
+    for reason, names in mixed_hazards(changes).items():
+        notes.append(
+            f"mixed-state hazard while it rolls over {len(names)} switches: {reason}; "
+            "do it on an idle fabric, or in two compatible steps"
+        )
+    changed = {name for name, change in changes.items() if change.method != "none"}
+    return ChangePlan(
+        fabric=plan.name,
+        intent=intent,
+        intent_hash=plan.intent_hash,
+        created_at=now,
+        changes=changes,
+        waves=waves(plan, changes),
+        unreachable=dict(unreachable or {}),
+        notes=tuple(dict.fromkeys([*plan.notes, *notes])),
+        desired={name: plain(desired[name]) for name in changes if name in changed},
+    )
+
+
+def _file_too(change: DeviceChange, desired: DeviceConfig, reading: Reading) -> DeviceChange:
+    """frr.conf on disk is what the next restart loads: when it is not ours while the running FRR is, put it there."""
+    if desired.frr is None or change.frr_text is not None or change.method == "reload":
+        return change
+    if reading.frr_file is not None and not frr_diff(desired.frr, reading.frr_file).steps:
+        return change
+    there = "absent" if reading.frr_file is None else "another text"
+    step = Step(
+        "FRR",
+        "frr.conf",
+        None,
+        there,
+        "as rendered",
+        Impact.HITLESS,
+        "sonic.md 1.4: a file, read when the bgp container starts",
+    )
+    method = {"none": "frr", "gcu": "gcu+frr"}.get(change.method, change.method)
+    return replace(
+        change,
+        method=method,
+        impact=max(change.impact, Impact.HITLESS),
+        steps=(*change.steps, step),
+        frr_text=desired.frr,
+    )
