@@ -82,28 +82,30 @@ class HostRenderer:
         self.templates = files
         self.classes = files.host_classes
         self._alike: dict[tuple[object, ...], Mapping[str, str]] = {}
-        self._checked: set[tuple[object, ...]] = set()
         self._prefixes = rail_prefixes(plan)
 
     def files(self, name: str) -> HostFiles:
-        """Files of host `name`; see `render_hosts`."""
+        """All files of host `name`; see `render_hosts`."""
+        own, shared = self.parts(name)
+        return HostFiles(name, dict(sorted({**own, **shared}.items())))
+
+    def parts(self, name: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Files that are the host's own, and files that it shares with all alike hosts (the same object for each)."""
         host = self.plan.hosts.get(name)
         if host is None:
             raise RenderError(f"{name}: no such host in plan {self.plan.name}")
         if host.state is LifeState.PLANNED:
-            return HostFiles(name)
+            return {}, {}
         policy = {**self.classes["default"], **self.classes["classes"].get(host.host_class, {})}
         nics = self._nics(host, policy)
         if not nics:
-            return HostFiles(name)
+            return {}, {}
         alike = (host.host_class, tuple((nic.device, nic.hca, nic.pci, nic.mtu) for nic in nics))
+        own = dict(self._network(host, policy, nics))
         if alike not in self._alike:
+            guard(name, frozenset(nic.device for nic in nics), own)
             self._alike[alike] = dict(self._shared(host, policy, nics))
-        network = dict(self._network(host, policy, nics))
-        if alike not in self._checked:
-            guard(name, frozenset(nic.device for nic in nics), network)
-            self._checked.add(alike)
-        return HostFiles(name, dict(sorted({**network, **self._alike[alike]}.items())))
+        return own, self._alike[alike]
 
     def _nics(self, host: HostPlan, policy: Mapping[str, Any]) -> tuple[NicFiles, ...]:
         rails = [nic for nic in host.nics.values() if nic.network is Network.COMPUTE and nic.addresses]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -132,16 +132,33 @@ def _files(
         yield f"{name}/config_db.json", config_json(tables)
         if config.frr is not None:
             yield f"{name}/frr.conf", config.frr.encode()
-    hosts = HostRenderer(plan, policy.templates(templates))
-    for name in sorted(plan.hosts, key=natural):
-        if not chosen or name in chosen:
-            for relative, text in hosts.files(name).files.items():
-                yield f"{name}/{relative}", text.encode()
+    yield from _host_files(plan, templates, chosen)
     if not chosen:
         text = policy.templates(templates).text(
             "readme.j2", plan=plan, limits=limits(plan.routing), merged=running[0] if running else "", files=_LIST
         )
         yield "README", text.encode()
+
+
+def _host_files(plan: Plan, templates: Path | None, chosen: frozenset[str]) -> Iterator[tuple[str, bytes]]:
+    """Hosts: what a whole class has in common stands once in `class-CLASS`, a host's folder has what is its own."""
+    renderer = HostRenderer(plan, policy.templates(templates))
+    common: dict[str, Mapping[str, str]] = {}
+    placed: set[str] = set()
+    for name in sorted(plan.hosts, key=natural):
+        own, shared = renderer.parts(name)
+        if not shared:
+            continue
+        host_class = plan.hosts[name].host_class
+        alike = common.setdefault(host_class, shared) is shared
+        if chosen and name not in chosen:
+            continue
+        folder = f"class-{host_class}" if alike else name
+        for path, text in shared.items() if folder not in placed else ():
+            yield f"{folder}/{path}", text.encode()
+        placed.add(folder)
+        for path, text in own.items():
+            yield f"{name}/{path}", text.encode()
 
 
 def _listed(out: Path) -> set[str]:

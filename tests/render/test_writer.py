@@ -66,7 +66,7 @@ def test_what_the_plan_no_longer_has_goes_and_nothing_else(tmp_path: Path) -> No
     write(smaller, tmp_path)
     assert not (tmp_path / "st0").exists()
     assert not (tmp_path / "gpu002").exists()
-    assert (tmp_path / "gpu001/etc/nccl.conf").exists()
+    assert (tmp_path / "gpu001/etc/netplan/60-railfab.yaml").exists()
     assert (tmp_path / "notes.txt").read_text() == "mine"
     assert (tmp_path / "p1-l1/mine.txt").exists()
 
