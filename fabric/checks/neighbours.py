@@ -29,9 +29,11 @@ class Seen:
 
     @property
     def words(self) -> str:
-        """The row as the switch shows it."""
+        """Who it is, as the row says it, and as the Plan calls it where that differs."""
         who = self.row.system_name or self.row.chassis_id or "a nameless neighbour"
         port = self.row.port_id or self.row.port_description or "no port id"
+        if self.device is not None and self.port is not None and self.port != port:
+            return f"{self.device} {self.port} ({port})"
         return f"{who} {port}"
 
 

@@ -16,7 +16,7 @@ from fabric.diagnose.claim import End
 Pair = tuple[End, End]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Replug:
     """Leave the plug of a cable in `keep`; take its other plug out of `from_` and put it into `to`."""
 
@@ -43,8 +43,9 @@ class Tangle:
 
     @property
     def is_ring(self) -> bool:
-        """Whether every plug has a place: nothing missing, nothing left over."""
-        return len(self.planned) == len(self.observed) + (self.hidden is not None)
+        """Whether the same ends are used, only crosswise: nothing missing, nothing left over, no free port."""
+        seen = self.observed if self.hidden is None else (*self.observed, self.hidden)
+        return {end for pair in self.planned for end in pair} == {end for pair in seen for end in pair}
 
 
 def tangles(
