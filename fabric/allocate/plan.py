@@ -7,7 +7,7 @@ made from whole numbers, and each object is made once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from fabric.allocate.book import Book, asn_of
@@ -52,13 +52,6 @@ class _Box(NamedTuple):
     modes: dict[int, str]
 
 
-@dataclass(slots=True)
-class _Aggregates:
-    """Host prefixes a switch announces."""
-
-    prefixes: dict[str, list[str]] = field(default_factory=dict)
-
-
 def make_plan(fabric: Fabric, ledger: Ledger, book: Book, plots: Plots, lossy: bool = False) -> Plan:
     """The Plan of a fabric whose ledger holds everything. AllocationError when two things want one cage."""
     return _Maker(fabric, ledger, book, plots, lossy).plan()
@@ -81,6 +74,7 @@ class _Maker:
         self.cables: dict[str, PlannedCable] = {}
         self.nics: dict[str, dict[str, PlannedNic]] = {}
         self.boxes: dict[str, _Box] = {}
+        self.rack = fabric.lengths.rack
         self.rows = {key: _row_table(plan) for key, plan in self.buffers.items()}
         self.clashes: list[str] = []
         self.unused: dict[tuple[str, str, str], tuple[PlannedPort, ...]] = {}
@@ -122,11 +116,12 @@ class _Maker:
             return
         boxes = self.boxes
         tables = {name: slots_of(boxes[name].platform, run.speed_mbps) for pair in wanted for name in pair}
-        length = {pair: mesh.length_m for pair, mesh in wanted.items()}
+        between = self.fabric.lengths.between
         for lower, upper, lower_slot, upper_slot, parallel, number in _each_link(run):
-            metres = length.get((lower, upper))
-            if metres is None:
+            default = wanted.get((lower, upper))
+            if default is None:
                 continue
+            metres = between(lower, upper, default)
             a, b = boxes[lower], boxes[upper]
             low, high = tables[lower][lower_slot], tables[upper][upper_slot]
             name = cable_name(lower, low.port.name, upper, high.port.name)
@@ -205,13 +200,14 @@ class _Maker:
         override = self.intent.devices.get(name, Override())
         cabled = not (group.reserve and state is LifeState.PLANNED)
         kind = self.intent.classes[group.host_class]
-        metres = self.intent.compute.leaf.host_length_m
+        default = self.intent.compute.leaf.host_length_m
         planes = self.intent.compute.planes > 1
         macs = self.ledger.identities.get(name)
         nics: dict[str, PlannedNic] = {}
         for spot in fabric.spots[group.host_class]:
             leaf = fabric.leaf(group.pod, run.segment, spot.leaf, spot.plane)
             box = self.boxes[leaf]
+            metres = fabric.lengths.between(leaf, name, default)
             table = slots_of(box.platform, spot.speed_mbps)
             slot = table[run.slot + offset * run.ports + spot.child]
             ours, theirs = self._host_pair(leaf, run.address + offset * run.ports + spot.child)
@@ -232,7 +228,7 @@ class _Maker:
         return HostPlan(
             name, group.pod, run.segment * pod.places + place, group.host_class, nics, state, outage,
             self._mgmt_text(override.mgmt_address or text4(self.plots.mgmt.base(run.mgmt + offset))),
-            override.rack, override.unit, group.reserve,
+            self.rack(name), override.unit, group.reserve,
         )  # fmt: skip
 
     def _host_cable(
@@ -305,7 +301,7 @@ class _Maker:
                 hosts[name] = HostPlan(
                     name, 0, number, "storage-server", made, state, outage,
                     self._mgmt_text(override.mgmt_address or text4(self.plots.mgmt.base((run.mgmt or 0) + offset))),
-                    override.rack, override.unit,
+                    self.rack(name), override.unit,
                 )  # fmt: skip
 
     def _storage_nics(
@@ -325,10 +321,11 @@ class _Maker:
             base = pools[k].base(run.address + offset * run.ports + child)
             ours, theirs = f"{text4(base)}/31", f"{text4(base + 1)}/31"
             label = f"storage{nic}"
+            metres = self.fabric.lengths.between(box.name, name, storage.length_m)
             cable = cable_name(box.name, slot.port.name, name, label) if cabled else None
             link_state, link_outage = self.states.host_link(cable, box.name, slot.port.name, state, outage)
             self._put(
-                box, slot, PortUse.HOST, link_state, link_outage, storage.length_m, name, label, None, None,
+                box, slot, PortUse.HOST, link_state, link_outage, metres, name, label, None, None,
                 (ours,), (theirs,), None, cable, storage=True,
             )  # fmt: skip
             nics[label] = PlannedNic(
@@ -337,7 +334,7 @@ class _Maker:
                 link_state, None, cable,
             )  # fmt: skip
             if cable is not None:
-                self._host_cable(cable, box.name, slot.port.name, name, label, Network.STORAGE, speed, storage.length_m,
+                self._host_cable(cable, box.name, slot.port.name, name, label, Network.STORAGE, speed, metres,
                                  link_state, None, None, k)  # fmt: skip
         return nics
 
@@ -383,7 +380,7 @@ class _Maker:
             pod=node.pod,
             rail=node.rail,
             plane=node.plane,
-            rack=override.rack,
+            rack=self.rack(name),
             unit=override.unit,
             serial=identity.serial if identity is not None else None,
             base_mac=identity.base_mac if identity is not None else None,
@@ -457,9 +454,9 @@ class _Maker:
         return found
 
 
-def _wanted(fabric: Fabric, run: LinkRun) -> dict[tuple[str, str], _MeshOf]:
-    """Pairs of a ledger run that the fabric still wants, with the mesh they belong to."""
-    found: dict[tuple[str, str], _MeshOf] = {}
+def _wanted(fabric: Fabric, run: LinkRun) -> dict[tuple[str, str], int]:
+    """Pairs of a ledger run that the fabric still wants, with the usual length of their cables in metres."""
+    found: dict[tuple[str, str], int] = {}
     lowers, uppers = set(run.lowers), set(run.uppers)
     for mesh in fabric.meshes:
         if mesh.speed_mbps != run.speed_mbps or lowers.isdisjoint(mesh.lowers) or uppers.isdisjoint(mesh.uppers):
@@ -470,12 +467,8 @@ def _wanted(fabric: Fabric, run: LinkRun) -> dict[tuple[str, str], _MeshOf]:
             if lower in lowers:
                 for upper in mesh.uppers:
                     if upper in uppers:
-                        found[lower, upper] = _MeshOf(mesh.length_m)
+                        found[lower, upper] = mesh.length_m
     return found
-
-
-class _MeshOf(NamedTuple):
-    length_m: int
 
 
 def _each_link(run: LinkRun) -> Iterator[tuple[str, str, int, int, int, int | None]]:

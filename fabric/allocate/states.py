@@ -77,9 +77,9 @@ class States:
         if found is not None:
             return found
         if self.racks:
-            override = self.fabric.intent.devices.get(name)
-            if override is not None and override.rack in self.racks:
-                return self.racks[override.rack]
+            rack = self.fabric.lengths.rack(name)
+            if rack in self.racks:
+                return self.racks[rack]
         pod = self.fabric.switches[name].pod
         return self.pods.get(pod, _IN_SERVICE) if pod is not None else _IN_SERVICE
 
@@ -91,14 +91,15 @@ class States:
         if group.reserve:
             return Stated(LifeState.PLANNED)
         if self.racks:
-            override = self.fabric.intent.devices.get(name)
-            if override is not None and override.rack in self.racks:
-                return self.racks[override.rack]
+            rack = self.fabric.lengths.rack(name)
+            if rack in self.racks:
+                return self.racks[rack]
         return self.pods.get(group.pod, _IN_SERVICE)
 
     def plain_host(self, name: str) -> Stated:
         """State of a host outside of pods."""
-        return self.nodes.get(name, _IN_SERVICE)
+        rack = self.fabric.lengths.rack(name)
+        return self.nodes.get(name) or (self.racks.get(rack) if rack is not None else None) or _IN_SERVICE
 
     def link(self, cable: str, a: str, a_port: str, b: str, b_port: str) -> Stated:
         """State of a switch-to-switch link."""

@@ -18,7 +18,7 @@ def check(file: IntentFile) -> list[Problem]:
     intent = file.intent
     return [
         file.problem(path, what, remedy)
-        for rule in (_tiers, _classes, _pods, _node_names, _management, _storage, _states)
+        for rule in (_tiers, _classes, _pods, _node_names, _management, _storage, _racks, _states)
         for path, what, remedy in rule(intent)
     ]
 
@@ -197,12 +197,39 @@ def _storage(intent: Intent) -> _Found:
             yield ("storage", part), f"{len(pools)} pools for {storage.switches} switches", "give one pool a switch"
 
 
+def _racks(intent: Intent) -> _Found:
+    if intent.racks is None:
+        return
+    seen: dict[str, str] = {}
+    spots: dict[tuple[int, int], str] = {}
+    for name, rack in intent.racks.places.items():
+        other = spots.setdefault((rack.row, rack.column), name)
+        if other != name:
+            yield ("racks", "places", name), f"stands where {other} stands", "correct row or column"
+        for device in rack.devices:
+            if device in seen:
+                yield (
+                    ("racks", "places", name, "devices"),
+                    f"{device} is also in rack {seen[device]}",
+                    "keep one of them",
+                )
+            seen[device] = name
+    for device, override in intent.devices.items():
+        if override.rack is not None and seen.get(device, override.rack) != override.rack:
+            yield ("devices", device, "rack"), f"{device} is also in rack {seen[device]}", "keep one of them"
+
+
 def _states(intent: Intent) -> _Found:
     numbers = {number for listed in pod_numbers(intent.compute) for number in listed}
     for index, entry in enumerate(intent.states):
         for pod in entry.pods or ():
             if pod not in numbers:
                 yield ("states", index, "pods"), f"pod {pod} does not exist", "correct it"
+        known = set(intent.racks.places) if intent.racks is not None else set()
+        known |= {override.rack for override in intent.devices.values() if override.rack is not None}
+        for rack in entry.racks or ():
+            if rack not in known:
+                yield ("states", index, "racks"), f"rack {rack} does not exist", "correct it, or add it to racks"
         for key in ("cables", "ports", "optics"):
             for text in getattr(entry, key) or ():
                 ends = text.split("--")

@@ -281,6 +281,24 @@ class Override(_Shape):
     unit: int | None = Field(default=None, ge=1, le=60)
 
 
+class Rack(_Shape):
+    """A rack: its row and its column in that row, and what stands in it."""
+
+    row: int = Field(ge=0, le=1000)
+    column: int = Field(ge=0, le=1000)
+    devices: Names = ()
+
+
+class Racks(_Shape):
+    """Where racks stand. With it a cable is as long as its way: columns times `pitch_m`, rows times `row_m`, and
+    `slack_m` for both ends' vertical run."""
+
+    pitch_m: float = Field(default=0.6, gt=0, le=10)
+    row_m: float = Field(default=3.0, gt=0, le=100)
+    slack_m: float = Field(default=4.0, ge=0, le=50)
+    places: dict[str, Rack] = Field(min_length=1)
+
+
 class StateEntry(_Shape):
     """The life-cycle state of some objects. Give one selector. Out of service needs a reason and an owner."""
 
@@ -326,4 +344,5 @@ class Intent(_Shape):
         description="platform whose measured buffer figures stand in where ours has none; said in every output",
     )
     devices: dict[str, Override] = {}
+    racks: Racks | None = None
     states: list[StateEntry] = []

@@ -10,14 +10,15 @@ appended: `p1-l0a`, `s0b`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from fabric.errors import InputError, PlatformError, Problem
 from fabric.intent.load import IntentFile
 from fabric.intent.rules import host_blocks, nic_rails, pod_numbers
 from fabric.intent.shapes import Compute, HostClass, Intent, Override
+from fabric.model.lengths import Lengths
 from fabric.platforms import Platform, available, load
-from fabric.values.plan import LifeState, Network, Outage, Role
+from fabric.values.plan import LifeState, Network, Role
 
 PLANE_LETTERS = "abcdefghijklmnop"
 
@@ -122,7 +123,7 @@ class Fabric:
     spots: Mapping[str, tuple[NicSpot, ...]]
     leaves_per_segment: int
     ports_per_place: int
-    outages: Mapping[str, tuple[LifeState, Outage | None]] = field(default_factory=dict)
+    lengths: Lengths
 
     def ports_of(self, host_class: str) -> int:
         """Ports a host of a class has on one leaf."""
@@ -166,9 +167,16 @@ def build(file: IntentFile) -> Fabric:
         layout.pod(pod)
     layout.superspines(pods)
     layout.storage()
+    hosts, more = _host_names(intent)
     for name in intent.devices:
-        if name not in layout.switches and not _is_host(intent, name):
+        if name not in layout.switches and name not in hosts and not more:
             problems.append(file.problem(("devices", name), f"there is no device {name}", "correct the name"))
+    if intent.racks is not None:
+        for name, rack in intent.racks.places.items():
+            for device in rack.devices:
+                if device not in layout.switches and device not in hosts and not more:
+                    where = ("racks", "places", name, "devices")
+                    problems.append(file.problem(where, f"there is no device {device}", "correct the name"))
     spots = {name: _spots(compute, kind) for name, kind in intent.classes.items()}
     platforms = _platforms(file, problems)
     if not problems:
@@ -186,6 +194,7 @@ def build(file: IntentFile) -> Fabric:
         spots=spots,
         leaves_per_segment=per_segment,
         ports_per_place=max(1 + spot.child for listed in spots.values() for spot in listed),
+        lengths=Lengths(intent),
     )
 
 
@@ -335,12 +344,19 @@ def _hosts(intent: Intent, pods: Mapping[int, PodShape]) -> Iterator[HostGroup]:
                 yield HostGroup(number, block.host_class, names, count, block.reserve, block.segment, state)
 
 
-def _is_host(intent: Intent, name: str) -> bool:
+def _host_names(intent: Intent) -> tuple[set[str], bool]:
+    """Names of hosts the intent gives, and whether there are others that we name."""
+    names: set[str] = set()
+    more = False
     for entry in intent.compute.pods:
         for block in host_blocks(intent, entry):
-            if isinstance(block.nodes, int) or name in block.nodes:
-                return True
-    return intent.storage is not None and any(name in servers.nodes for servers in intent.storage.servers)
+            if isinstance(block.nodes, int):
+                more = True
+            else:
+                names.update(block.nodes)
+    for servers in intent.storage.servers if intent.storage is not None else ():
+        names.update(servers.nodes)
+    return names, more
 
 
 def _spots(compute: Compute, kind: HostClass) -> tuple[NicSpot, ...]:
