@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -425,3 +426,11 @@ def test_same_subnet_in_two_vrfs_is_fine() -> None:
     tables["INTERFACE"]["Ethernet20"] = {"vrf_name": "Vrf1"}
     tables["INTERFACE"]["Ethernet20|10.0.0.1/31"] = {}
     assert not [finding for finding in judge(tables) if finding.code == "CFG-22"]
+
+
+def test_every_code_stands_in_the_documentation(tree: Path) -> None:
+    told = (tree / "docs/lint.md").read_text(encoding="utf-8")
+    for code, entry in CODES.items():
+        row = next(line for line in told.splitlines() if line.startswith(f"| {code} |"))
+        for words in (entry.title, entry.meaning, entry.verify, entry.remedy):
+            assert words.replace("|", "\\|") in row
