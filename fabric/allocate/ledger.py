@@ -39,8 +39,8 @@ class SwitchRun:
 
 @dataclass(frozen=True, slots=True)
 class HostRun:
-    """Seats of a run of hosts: pod, segment, first place, first port slot and first link number (in the leaf's block) on
-    each leaf, `ports` of each host on a leaf, first management number.
+    """Seats of a run of hosts: pod, segment, first place, first port slot and first link number (in the leaf's block)
+    on each leaf, `ports` of each host on a leaf, first management number.
 
     `auto` marks hosts whose names we chose; `reserve` those chosen for reserve places.
     """

@@ -20,7 +20,7 @@ from fabric.allocate.slots import Slot, slots_of
 from fabric.allocate.states import States
 from fabric.errors import AllocationError
 from fabric.intent.shapes import Override
-from fabric.model.fabric import Fabric, HostGroup, SwitchNode
+from fabric.model.fabric import Fabric, HostGroup, Mesh, SwitchNode
 from fabric.platforms import Platform
 from fabric.values.plan import (
     BufferPlan,
@@ -94,6 +94,7 @@ class _Maker:
         if self.clashes:
             raise AllocationError("ports are given twice: " + "; ".join(self.clashes[:20]))
         self.states.finish(switches, hosts, self.cables)
+        _check_identities(switches, hosts)
         return Plan(
             name=self.intent.name,
             intent_hash=self.fabric.file.sha256,
@@ -118,12 +119,12 @@ class _Maker:
         tables = {name: slots_of(boxes[name].platform, run.speed_mbps) for pair in wanted for name in pair}
         between = self.fabric.lengths.between
         for lower, upper, lower_slot, upper_slot, parallel, number in _each_link(run):
-            default = wanted.get((lower, upper))
-            if default is None:
+            mesh = wanted.get((lower, upper))
+            if mesh is None or (mesh.links is not None and parallel >= mesh.links):
                 continue
-            metres = between(lower, upper, default)
+            metres = between(lower, upper, mesh.length_m)
             a, b = boxes[lower], boxes[upper]
-            low, high = tables[lower][lower_slot], tables[upper][upper_slot]
+            low, high = _slot(a, tables[lower], lower_slot), _slot(b, tables[upper], upper_slot)
             name = cable_name(lower, low.port.name, upper, high.port.name)
             state, outage = self.states.link(name, lower, low.port.name, upper, high.port.name)
             ours, theirs = self._pair(number) if number is not None and self.numbered else ((), ())
@@ -209,7 +210,7 @@ class _Maker:
             box = self.boxes[leaf]
             metres = fabric.lengths.between(leaf, name, default)
             table = slots_of(box.platform, spot.speed_mbps)
-            slot = table[run.slot + offset * run.ports + spot.child]
+            slot = _slot(box, table, run.slot + offset * run.ports + spot.child)
             ours, theirs = self._host_pair(leaf, run.address + offset * run.ports + spot.child)
             cable = cable_name(leaf, slot.port.name, name, spot.name) if cabled else None
             link_state, link_outage = self.states.host_link(cable, leaf, slot.port.name, state, outage)
@@ -317,7 +318,7 @@ class _Maker:
         for nic in range(count):
             k, child = nic % len(tops), nic // len(tops)
             box = self.boxes[tops[k]]
-            slot = slots_of(box.platform, speed)[run.slot + offset * run.ports + child]
+            slot = _slot(box, slots_of(box.platform, speed), run.slot + offset * run.ports + child)
             base = pools[k].base(run.address + offset * run.ports + child)
             ours, theirs = f"{text4(base)}/31", f"{text4(base + 1)}/31"
             label = f"storage{nic}"
@@ -454,9 +455,20 @@ class _Maker:
         return found
 
 
-def _wanted(fabric: Fabric, run: LinkRun) -> dict[tuple[str, str], int]:
-    """Pairs of a ledger run that the fabric still wants, with the usual length of their cables in metres."""
-    found: dict[tuple[str, str], int] = {}
+def _slot(box: _Box, table: tuple[Slot, ...], number: int) -> Slot:
+    """A slot of a switch; AllocationError when its platform has no such one (any more)."""
+    if number >= len(table):
+        speed = table[0].port.speed_mbps // 1000
+        raise AllocationError(
+            f"{box.name}: the ledger gives it port number {number} of {speed}G, {box.platform.key} has {len(table)}; "
+            "keep its platform, or delete the ledger lines that name it"
+        )
+    return table[number]
+
+
+def _wanted(fabric: Fabric, run: LinkRun) -> dict[tuple[str, str], Mesh]:
+    """Pairs of a ledger run that the fabric still wants, with the mesh they are of."""
+    found: dict[tuple[str, str], Mesh] = {}
     lowers, uppers = set(run.lowers), set(run.uppers)
     for mesh in fabric.meshes:
         if mesh.speed_mbps != run.speed_mbps or lowers.isdisjoint(mesh.lowers) or uppers.isdisjoint(mesh.uppers):
@@ -467,7 +479,7 @@ def _wanted(fabric: Fabric, run: LinkRun) -> dict[tuple[str, str], int]:
             if lower in lowers:
                 for upper in mesh.uppers:
                     if upper in uppers:
-                        found[lower, upper] = mesh.length_m
+                        found[lower, upper] = mesh
     return found
 
 
@@ -489,6 +501,35 @@ def _each_link(run: LinkRun) -> Iterator[tuple[str, str, int, int, int, int | No
             n = run.deal + a * run.links + u
             number = None if address is None else address + a * run.links + u
             yield lower, run.uppers[n % width], run.lower_slot + u, run.upper_slot + n // width, u // width, number
+
+
+def _check_identities(switches: Mapping[str, SwitchPlan], hosts: Mapping[str, HostPlan]) -> None:
+    """AllocationError when two devices have one loopback or management address, or a loopback lies where links are.
+
+    The ledger gives none twice: this catches what overrides of the intent do.
+    """
+    owners: dict[str, str] = {}
+    wrong: list[str] = []
+    for name, switch in switches.items():
+        for entry in (*switch.loopbacks, switch.mgmt_address):
+            address = entry.partition("/")[0]
+            if owners.setdefault(address, name) != name:
+                wrong.append(f"{address} belongs to {owners[address]} and to {name}")
+    for name, host in hosts.items():
+        if host.mgmt_address is not None:
+            address = host.mgmt_address.partition("/")[0]
+            if owners.setdefault(address, name) != name:
+                wrong.append(f"{address} belongs to {owners[address]} and to {name}")
+    for name, switch in switches.items():
+        for port in switch.ports.values():
+            for entry in port.addresses:
+                other = owners.get(entry.partition("/")[0])
+                if other is not None:
+                    wrong.append(f"{entry.partition('/')[0]} belongs to {other} and to {name} {port.name}")
+    if wrong:
+        raise AllocationError(
+            "addresses are given twice: " + "; ".join(wrong[:20]) + "; correct the override in devices"
+        )
 
 
 def _row_table(plan: BufferPlan) -> Mapping[int, tuple[int, ...]]:

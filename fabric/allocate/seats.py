@@ -44,11 +44,12 @@ class Seats:
         for group in self.fabric.hosts:
             if group.names is not None:
                 self._seat(group, [name for name in group.names if name not in self.book.of_host], auto=False)
-                self._check_pod(group)
+                self._check_seats(group, group.names)
             else:
                 have = [name for name in auto_names(self.book, group) if name not in claimed]
                 if len(have) < group.count:
                     self._seat(group, self._fresh(group.count - len(have)), auto=True)
+                self._check_seats(group, have)
 
     def _fresh(self, count: int) -> list[str]:
         pattern = self.intent.compute.node_name
@@ -64,12 +65,20 @@ class Seats:
         self._next_number = known + count
         return [pattern.format(n=number) for number in range(known, known + count)]
 
-    def _check_pod(self, group: HostGroup) -> None:
-        for name in group.names or ():
+    def _check_seats(self, group: HostGroup, names: Sequence[str]) -> None:
+        """A host's seat must still be what the intent says of it."""
+        for name in names:
             found = self.book.of_host.get(name)
             if found is None:
                 continue
             run = found[0]
+            speed, ports = self.fabric.spots[group.host_class][0].speed_mbps, self.fabric.ports_of(group.host_class)
+            if (run.speed_mbps, run.ports) != (speed, ports):
+                self.problems.append(
+                    f"{name} has {run.ports} x {run.speed_mbps // 1000}G a leaf by the ledger and {ports} x "
+                    f"{speed // 1000}G by class {group.host_class}; delete its ledger line to seat it again"
+                )
+                return
             if run.pod != group.pod:
                 self.problems.append(
                     f"{name} has its place in pod {run.pod} by the ledger and stands in pod {group.pod} of the intent; "
@@ -101,8 +110,9 @@ class Seats:
                 waiting, free = waiting[len(batch) :], free[len(batch) :]
         if waiting:
             self.problems.append(
-                f"pod {group.pod}: no place for {fold(waiting)}: {pod.segments} x {pod.places} places are taken (places "
-                "of hosts that left the intent stay theirs until their ledger line is deleted); raise places or segments"
+                f"pod {group.pod}: no place for {fold(waiting)}: {pod.segments} x {pod.places} places are taken "
+                "(places of hosts that left the intent stay theirs until their ledger line is deleted); "
+                "raise places or segments"
             )
 
     def _places(self, pod: int, segment: int) -> set[int]:
@@ -207,6 +217,14 @@ class Seats:
                 self._storage_run(switches, names, "node", -(-nics.nics // storage.switches), nics.speed)
 
     def _storage_run(self, switches: list[str], names: Sequence[str], kind: str, ports: int, speed: int) -> None:
+        for name in names:
+            found = self.book.of_storage.get(name)
+            if found is not None and (found[0].speed_mbps, found[0].ports, found[0].kind) != (speed, ports, kind):
+                self.problems.append(
+                    f"{name} has {found[0].ports} x {found[0].speed_mbps // 1000}G a storage switch by the ledger and "
+                    f"{ports} x {speed // 1000}G by the intent; delete its storage line to seat it again"
+                )
+                return
         for batch in runs([name for name in names if name not in self.book.of_storage]):
             count = len(batch) * ports
             slot = self.front.free(switches, speed, count, 0)

@@ -3,8 +3,8 @@
 A MultiGraph: nodes are devices, edges are cables (key: the cable's name), so parallel cables are parallel edges.
 
 Node attributes: `kind` (`switch` or `host`), `role` (leaf, spine, superspine, storage, host), `network`, `pod`,
-`rail`, `plane`, `segment`, `place` (hosts), `host_class` (hosts), `platform` (switches), `state`, `rack`, `unit`; None where one
-does not apply.
+`rail`, `plane`, `segment`, `place` (hosts), `host_class` (hosts), `platform` (switches), `state`, `rack`, `unit`; None
+where one does not apply.
 
 Edge attributes: `kind` (`host` or `fabric`), `network`, `speed_mbps`, `length_m`, `state`, `rail`, `pod`, `plane`,
 `parallel`, `ends` (mapping device -> port or NIC name).
