@@ -1,0 +1,9 @@
+"""Rolling changes out: read, plan, apply in waves, prove, keep or undo, and a record of all of it.
+
+Health checks are an argument: this room judges no fabric. `fabric.deploy.planning` makes plans, `fabric.deploy.report`
+writes them for people.
+"""
+
+from fabric.deploy.roll import Health, Options, apply, good
+
+__all__ = ["Health", "Options", "apply", "good"]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nornir.core import Nornir
 from nornir.core.processor import Processor, Processors
@@ -35,10 +35,12 @@ Health = Callable[[Wave, Sequence[str]], Mapping[str, str]]
 class Options:
     """How a roll-out goes. `only` leaves the other switches of the plan as they are. Deadlines in seconds."""
 
+    RUN_DEADLINE_S: ClassVar[float] = 6 * 3600.0
+
     deadlines: Deadlines = field(default_factory=Deadlines)
     workers: int = 32
     device_deadline_s: float = 3600.0
-    run_deadline_s: float = 6 * 3600.0
+    run_deadline_s: float = RUN_DEADLINE_S
     break_lock: bool = False
     commit_confirm: bool = True
     only: frozenset[str] | None = None

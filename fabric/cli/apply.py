@@ -1,0 +1,148 @@
+"""`railfab apply`: roll a plan out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from fabric.values.change import ChangePlan, Run
+
+
+@click.command()
+@click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--yes", is_flag=True, help="Agree to the plan without being asked; for pipelines.")
+@click.option("--only", multiple=True, metavar="SWITCH", help="These switches of the plan only; may repeat.")
+@click.option("--break-lock", is_flag=True, help="Take over the lock of another run that is dead.")
+@click.option("--no-confirm", is_flag=True, help="Do not arm the timer by which a switch undoes an unconfirmed change.")
+@click.option("--no-health", is_flag=True, help="Do not check the fabric after each wave.")
+@click.option("--deadline", type=click.IntRange(min=30), metavar="SECONDS", help="The whole run's; default 6 hours.")
+@click.option("--intent", type=click.Path(path_type=Path), help="The plan's intent, when it is elsewhere now.")
+@click.option("--state", type=click.Path(path_type=Path), metavar="DIR", help="Folder of ledger and state.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout (railfab.apply/1).")
+@click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
+def command(
+    plan_file: Path,
+    yes: bool,
+    only: tuple[str, ...],
+    break_lock: bool,
+    no_confirm: bool,
+    no_health: bool,
+    deadline: int | None,
+    intent: Path | None,
+    state: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Apply PLAN wave by wave, checking the fabric in between; undo the wave that goes wrong.
+
+    Exit 0 when all is healthy, 1 when a switch failed or was put back, 2 when nothing was sent.
+    """
+    from fabric.allocate import load_plan
+    from fabric.cli.health import LiveHealth
+    from fabric.deploy import Options, apply
+    from fabric.deploy.over_ssh import nornir_of, switches_of
+    from fabric.deploy.report import plan_text, run_document, run_text, sentence
+    from fabric.state import state_paths
+    from fabric.transport.login import Login, terminal_prompt
+    from fabric.values.change import ChangePlan
+    from fabric.values.codec import dumps, loads
+
+    change_plan = loads(ChangePlan, _bytes(plan_file), str(plan_file))
+    where = intent or plan_file.parent / change_plan.intent
+    plan = load_plan(where, state=state)
+    paths = state_paths(where, state)
+    active = [name for name, change in change_plan.changes.items() if change.method != "none" and not change.refused]
+    if only:
+        switches_of(plan, only)
+        active = [name for name in active if name in only]
+    if not yes:
+        click.echo(plan_text(change_plan), err=True)
+        if not click.confirm(f"Apply this to {len(active)} switches of {change_plan.fabric}?", err=True):
+            click.echo("railfab: nothing was sent", err=True)
+            return 2
+    login = Login.from_environment(paths.known_hosts, ask=terminal_prompt())
+    login.require_known_hosts()
+    health = LiveHealth(plan, where, state, login)
+    if active and not no_health:
+        health.remember(active)
+    options = Options(
+        break_lock=break_lock,
+        commit_confirm=not no_confirm,
+        only=frozenset(only) if only else None,
+        run_deadline_s=float(deadline or Options.RUN_DEADLINE_S),
+    )
+    with _progress(not quiet and not as_json) as processors:
+        run = apply(
+            change_plan,
+            nornir_of(plan, login, active),
+            plan,
+            (lambda _wave, _changed: {}) if no_health else health,
+            paths.runs,
+            options=options,
+            processors=processors,
+        )
+    unwell = {} if no_health or not active or not _all_good(run) else health.unwell(active)
+    if as_json:
+        click.echo(dumps({**run_document(run), "unwell": unwell}), nl=False)
+    else:
+        click.echo(run_text(run), nl=False)
+        for name, reason in unwell.items():
+            click.echo(f"NOT WELL {name}: {reason}")
+        if not active:
+            click.echo(sentence(change_plan))
+    return exit_code(run, change_plan, unwell)
+
+
+def exit_code(run: Run, change_plan: ChangePlan, unwell: dict[str, str]) -> int:
+    """0 all as planned and healthy; 2 when every switch was refused before anything was sent; 1 otherwise."""
+    from fabric.values.change import Outcome
+
+    outcomes = [device.outcome for device in run.devices.values()]
+    calm = (Outcome.APPLIED, Outcome.UNCHANGED)
+    if all(outcome in calm for outcome in outcomes) and not unwell and run.stopped is None:
+        return 0
+    sent = any(outcome not in (*calm, Outcome.REFUSED, Outcome.SKIPPED) for outcome in outcomes)
+    changed = any(outcome is Outcome.APPLIED for outcome in outcomes)
+    _ = change_plan
+    return 1 if sent or changed or unwell else 2
+
+
+def _all_good(run: Run) -> bool:
+    from fabric.deploy import good
+
+    return good(run)
+
+
+def _bytes(path: Path) -> bytes:
+    from fabric.errors import InputError, Problem
+
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            Problem(f"cannot be read: {error.strerror}", "railfab plan INTENT -o PLAN writes one", file=str(path))
+        ) from None
+
+
+@contextmanager
+def _progress(shown: bool) -> Iterator[Callable[[str, int], Sequence[Any]] | None]:
+    import sys
+
+    if not shown or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from fabric.nornir_plugins.processors import ProgressProcessor
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        yield lambda title, total: [ProgressProcessor(progress, total, title)]
