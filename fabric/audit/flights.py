@@ -82,6 +82,8 @@ def flights(
     """
     if not 0 < confidence < 1:
         raise InputError("confidence is between 0 and 1, both excluded, such as 0.99")
+    if unknown := sorted(set(nodes or ()) - set(plan.hosts)):
+        raise InputError(f"no such node in the Plan: {', '.join(unknown[:5])}; node names are those of the intent")
     ends = [(leaf, *end) for leaf in _leaves(plan) if (end := _host_end(plan, leaf, nodes)) is not None]
     # The doubt is shared out over flights and layers, with a margin for the answers a policer takes.
     share = 1 - (1 - confidence) / max(1, _SHARES * len(ends))

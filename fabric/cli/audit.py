@@ -49,9 +49,9 @@ def command(
     plan = load_plan(intent, state=state)
     names = None
     if nodes is not None:
-        from fabric.gate.nodes import node_names
+        from fabric.gate.nodes import expand
 
-        names = node_names(nodes, plan)
+        names = expand(nodes)
     flown = flights(plan, confidence=confidence, whole_paths=whole_paths, nodes=names)
     if not flown:
         from fabric.errors import InputError
