@@ -31,6 +31,7 @@ def judge(view: View) -> Judged:
     """Judge every planned session in scope from both its ends."""
     judged = Judged()
     bad: list[_Bad] = []
+    fine: set[str] = set()
     for link in view.links:
         if link.life is not Life.SERVICE or link.a_port.peer_asn is None:
             continue
@@ -38,6 +39,7 @@ def judge(view: View) -> Judged:
             continue
         reasons: list[str] = []
         place = link.a
+        told = False
         for end, port in session_ends(link):
             said = _end(view, link, end, port)
             if said is None:
@@ -48,9 +50,12 @@ def judge(view: View) -> Judged:
                 reasons.append(said)
             else:
                 judged.passed += 1
+            told = True
         if reasons:
             bad.append(_Bad(link, reasons, place))
-    _tell(view, bad, judged)
+        elif told:
+            fine.update((link.a[0], link.b[0]))
+    _tell(view, bad, fine, judged)
     _strangers(view, judged)
     lost = {one.link.name for one in bad}
     lost.update(link.name for link in view.links if _is_dark(view, link))
@@ -120,8 +125,11 @@ def _announces(view: View, link: Link, end: End) -> bool:
     return bool(view.plan.switches[far[0]].networks)
 
 
-def _tell(view: View, bad: list[_Bad], judged: Judged) -> None:
-    """Whole devices first (those that say so themselves, then those with most), then single sessions."""
+def _tell(view: View, bad: list[_Bad], fine: set[str], judged: Judged) -> None:
+    """Whole devices first (those that say so themselves, then those with most), then single sessions.
+
+    `fine` are devices with at least one session up. Between two dead bgpd nobody can tell, so bad ones are counted.
+    """
     by_device: dict[str, list[_Bad]] = defaultdict(list)
     for one in bad:
         for end, _ in session_ends(one.link):
@@ -129,7 +137,7 @@ def _tell(view: View, bad: list[_Bad], judged: Judged) -> None:
     told: set[str] = set()
     for device in sorted(by_device, key=lambda name: (not _speechless(view, name), -len(by_device[name]), name)):
         mine = [one for one in by_device[device] if one.link.name not in told]
-        if len(mine) < 2 or len(by_device[device]) != _sessions(view, device):
+        if len(mine) < 2 or device in fine:
             continue
         if not any(view.up(one.link.a) is not False and view.up(one.link.b) is not False for one in mine):
             continue  # All its links are dark: that is the story.
@@ -143,19 +151,6 @@ def _speechless(view: View, device: str) -> bool:
     """Whether the switch answered, but its bgpd did not."""
     state = view.state(device)
     return state is not None and state.bgp is None
-
-
-def _sessions(view: View, device: str) -> int:
-    count = 0
-    for name in view.plan.switches[device].ports:
-        link = view.of_end.get((device, name))
-        count += (
-            link is not None
-            and link.life is Life.SERVICE
-            and link.a_port.peer_asn is not None
-            and not (view.hold_on(link.a) or view.hold_on(link.b))
-        )
-    return count
 
 
 def _device(view: View, device: str, bad: list[_Bad]) -> Claim:

@@ -265,9 +265,10 @@ def test_F035_a_silent_host_side_proves_nothing() -> None:
 def test_the_host_side_tells_the_rail_when_the_switch_side_is_gone() -> None:
     fabric = with_hosts()
     report = judge(
-        fabric, [Swap(place("gpu001:rail0"), place("gpu001:rail1")), Missing("p1-l0", "lldp"), Missing("p1-l1", "lldp")],
+        fabric,
+        [Swap(place("gpu001:rail0"), place("gpu001:rail1")), Missing("p1-l0", "lldp"), Missing("p1-l1", "lldp")],
         only=["cabling"],
-    )  # fmt: skip
+    )
     (wrong,) = [finding for finding in report.findings if finding.status is Status.FAIL]
     assert len(wrong.moves) == 2
     assert {finding.code for finding in report.findings if finding.status is Status.UNKNOWN} == {"COV-01"}
