@@ -16,7 +16,7 @@ from shlex import quote
 from fabric.collect.parts import DEFAULT_PARTS, Part
 
 COMMAND = "sh -s"
-SLICE_MS = 8
+SLICE_MS = 6
 SLICE_ITEMS = 3000
 _SCAN_COUNT = 200
 _DB_LIMIT_S = 5
@@ -70,12 +70,19 @@ POOL_WATERMARKS: tuple[str, ...] = (
     "SAI_BUFFER_POOL_STAT_WATERMARK_BYTES",
     "SAI_BUFFER_POOL_STAT_XOFF_ROOM_WATERMARK_BYTES",
 )
+# Not the counts and times of flags: on a 64x800G switch they are most of STATE_DB.
+OPTIC_TABLES = (
+    "INFO", "STATUS", "STATUS_SW", "DOM_SENSOR", "DOM_TEMPERATURE", "DOM_THRESHOLD", "DOM_FLAG", "STATUS_FLAG", "PM",
+    "VDM_REAL_VALUE",
+    *(f"VDM_{level}_{kind}" for level in ("HALARM", "LALARM", "HWARN", "LWARN") for kind in ("FLAG", "THRESHOLD")),
+)  # fmt: skip
 WATERMARK_TABLES = ("USER_WATERMARKS", "PERSISTENT_WATERMARKS")
 _ASIC = "ASIC_STATE:SAI_OBJECT_TYPE_"
 
-# One slice of a list of jobs over one database. ARGV: state, items, ms, jobs. A job is words: `S prefix...` (all hashes
-# whose key starts so), `H key` (one hash), `C` (a whole CONFIG_DB, secrets left out), `M map table type_map|- field...`
-# (named objects of a map). Answers the next state (0: all done), a line end, and one JSON object.
+# One slice of a list of jobs over one database. ARGV: state, items, ms, jobs. A job is words: `S table...` (all hashes
+# of tables, named with their separator), `H key` (one hash), `C` (a whole CONFIG_DB, secrets left out),
+# `M map table type_map|- field...` (named objects of a map; values joined by bars). Answers the next state (0: all
+# done), a line end, and one JSON object.
 LUA = r"""
 local state,limit,ms=ARGV[1],tonumber(ARGV[2]),tonumber(ARGV[3])
 local job,cur,size=string.match(state,"^(%d+):(%d+):(%d+)$")
@@ -98,8 +105,8 @@ local hidden={SNMP_COMMUNITY=1,SNMP_USER=1,NTP_KEY=1}
 while true do
  local spec=ARGV[3+job]
  if not spec then return reply("0") end
- local w={}
- for word in string.gmatch(spec,"%S+") do w[#w+1]=word end
+ local w,want={},{}
+ for word in string.gmatch(spec,"%S+") do w[#w+1]=word want[word]=1 end
  if w[1]=="M" then
   local names=redis.call("HGETALL",w[2])
   local n=#names/2
@@ -114,11 +121,15 @@ while true do
    i=i+1
    local kind=w[4]~="-" and redis.call("HGET",w[4],oid)
    if not (kind and string.find(kind,"MULTICAST",1,true)) then
-    rows[name]=redis.call("HMGET",w[3]..":"..oid,unpack(fields))
-    items=items+#fields
+    local row=redis.call("HMGET",w[3]..":"..oid,unpack(fields))
+    for j=1,#fields do
+     if row[j] then items=items+1 else row[j]="" end
+    end
+    rows[name]=table.concat(row,"|")
+    items=items+1
    end
    since=since+1
-   if items>=limit or (since%16==0 and late()) then break end
+   if items>=limit or (since%8==0 and late()) then break end
   end
   if i<n then return reply(job..":"..i..":"..n) end
  elseif w[1]=="H" then
@@ -132,12 +143,9 @@ while true do
    local r=redis.call("SCAN",cur,"COUNT",SCAN_COUNT)
    cur=r[1]
    for _,key in ipairs(r[2]) do
-    local wanted=w[1]=="C" and not hidden[string.match(key,"^[^|]*")]
-    for i=2,#w do
-     if wanted then break end
-     wanted=string.sub(key,1,#w[i])==w[i]
-    end
-    if wanted then
+    local head=string.match(key,"^[^|:]+[|:]") or key
+    if w[1]=="C" and not hidden[string.sub(head,1,-2)] or want[head]
+     or want[string.match(key,"^[^:]+:[^:]+:") or ""] then
      local f=redis.pcall("HGETALL",key)
      if not f.err then
       local h={}
@@ -209,7 +217,8 @@ frr_one() {
  printf '%s\n' "$out" | hide
  end "frr.$1" $rc
 }
-if [ "$(id -u)" = 0 ]; then sudo=; vtysh=vtysh; else
+uid=$(id -u)
+if [ "$uid" = 0 ]; then sudo=; vtysh=vtysh; else
  sudo='sudo -n'; vtysh=
  if sudo -n -l vtysh -c 'show ip route json' >/dev/null 2>&1; then vtysh='sudo -n vtysh'; fi
 fi
@@ -242,11 +251,14 @@ n=0
 begin system
 printf 'asics %s\n' "$asics"
 printf 'clock %s\n' "$(date +%s)"
-printf 'uid %s\n' "$(id -u)"
+printf 'uid %s\n' "$uid"
 if read -r key value </proc/uptime; then printf 'uptime %s\n' "$key"; fi
 if read -r key </proc/sys/kernel/hostname; then printf 'hostname %s\n' "$key"; fi
 if [ -r /sys/class/net/eth0/address ] && read -r key </sys/class/net/eth0/address; then printf 'eth0 %s\n' "$key"; fi
-key=$(systemctl show -p ActiveEnterTimestampMonotonic --value swss 2>/dev/null) && printf 'swss %s\n' "$key"
+if [ -d /run/systemd/system ]; then
+ key=$(timeout -k 1 3 systemctl show -p ActiveEnterTimestampMonotonic --value swss 2>/dev/null)
+ printf 'swss %s\n' "$key"
+fi
 file /etc/sonic/sonic_version.yml
 file /host/machine.conf
 file /host/reboot-cause/previous-reboot-cause.json
@@ -287,9 +299,9 @@ def database_jobs(parts: Iterable[Part]) -> Mapping[str, tuple[str, ...]]:
     scan("APPL_DB", Part.LLDP, "LLDP_ENTRY_TABLE:", "LLDP_LOC_CHASSIS")
     scan("APPL_DB", Part.APPL, "ROUTE_TABLE:", "NEXTHOP_GROUP_TABLE:", "CLASS_BASED_NEXT_HOP_GROUP_TABLE:")
     scan("STATE_DB", Part.PORTS, "PORT_TABLE|", "PORT_OPERR_TABLE|")
-    scan("STATE_DB", Part.OPTICS, "TRANSCEIVER_")
+    scan("STATE_DB", Part.OPTICS, *(f"TRANSCEIVER_{table}|" for table in OPTIC_TABLES))
     scan("STATE_DB", Part.FDB, "FDB_TABLE|")
-    prefixes.setdefault("STATE_DB", []).extend(("EEPROM_INFO|0x2", "DEVICE_METADATA|"))
+    prefixes.setdefault("STATE_DB", []).append("EEPROM_INFO|")
     scan(
         "ASIC_DB", Part.ASIC,
         *(f"{_ASIC}{kind}:" for kind in

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fabric.collect.scalars import clean
+from fabric.collect.tables import load_json
 from fabric.errors import CollectError
 from fabric.values.snapshot import BgpPeer, NextHop, Route
 
@@ -54,12 +55,7 @@ def document(text: str) -> dict[str, Any]:
     if not stripped.startswith("{"):
         line = next((line.strip() for line in stripped.splitlines() if line.strip()), "")
         raise CollectError(clean(line[:160]) if line else "FRR said nothing")
-    try:
-        data = json.loads(stripped)
-    except RecursionError:
-        raise CollectError("not JSON: nested too deep") from None
-    except ValueError as error:
-        raise CollectError(f"not JSON: {str(error)[:120]}") from None
+    data = load_json(stripped)
     if not isinstance(data, dict):
         raise CollectError("not a JSON object")
     return data
@@ -115,8 +111,8 @@ def bfd_states(text: str) -> dict[str, str]:
     """BFD peers: address (or interface where it has none) -> status."""
     stripped = text.strip()
     try:
-        data = json.loads(stripped) if stripped.startswith("[") else None
-    except (ValueError, RecursionError):
+        data = load_json(stripped) if stripped.startswith("[") else None
+    except CollectError:
         data = None
     if data is None:
         document(text)

@@ -5,7 +5,6 @@ Facts: sonic.md 5.7. Prefixes are written as FRR writes them (`10.255.0.1/32`), 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from ipaddress import ip_network
@@ -127,20 +126,26 @@ def appl(routes: Mapping[str, Row], groups: Mapping[str, Row], class_groups: Map
     """APPL_DB ROUTE_TABLE by prefix, next hop groups resolved. A VRF's routes keep its name: `Vrf1:10.0.0.0/24`."""
     found: dict[str, FibRoute] = {}
     known: dict[tuple[NextHop, ...], tuple[NextHop, ...]] = {}
+    texts: dict[tuple[str, ...], tuple[tuple[NextHop, ...], tuple[str, ...]]] = {}
     for key, row in routes.items():
         vrf, _, rest = key.partition(":") if key.startswith("Vrf") else ("", "", key)
         prefix = prefix_of(rest)
         if prefix is None:
             raise CollectError(f"APPL_DB has a route to {clean(rest)[:40]!r}")
         name = f"{clean(vrf)}:{prefix}" if vrf else prefix
-        unresolved: list[str] = []
-        hops = _appl_hops(row, groups, class_groups, unresolved)
+        # Thousands of routes have the same next hops: the text is resolved once.
+        spelled = tuple(row.get(field, "") for field in ("nexthop", "ifname", "weight", "nexthop_group"))
+        resolved = texts.get(spelled)
+        if resolved is None:
+            unresolved: list[str] = []
+            hops = _hops(_appl_hops(row, groups, class_groups, unresolved), known)
+            resolved = texts[spelled] = (hops, tuple(unresolved))
         found[name] = FibRoute(
             name,
-            _hops(hops, known),
+            resolved[0],
             protocol=clean(row.get("protocol")),
             blackhole=row.get("blackhole", "").lower() == "true",
-            unresolved=tuple(unresolved),
+            unresolved=resolved[1],
         )
     return found
 
@@ -195,9 +200,9 @@ def asic(
         if not key.startswith("ROUTE_ENTRY:"):
             continue
         try:
-            entry = json.loads(key[12:])
+            entry = load_json(key[12:])
             destination, router = entry["dest"], entry.get("vr", "")
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        except (CollectError, KeyError, TypeError, AttributeError):
             raise CollectError("ASIC_DB has a route entry that is not one") from None
         prefix = prefix_of(destination) if isinstance(destination, str) else None
         if prefix is None:

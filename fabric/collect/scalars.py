@@ -20,7 +20,11 @@ def absent(value: str | None) -> bool:
 
 def integer(value: str | None) -> int | None:
     """A whole number as SONiC writes it: `1,234`, `100000`, `1.0`. None when it is none."""
-    if value is None or absent(value) or len(value) > 40:
+    if value is None or len(value) > 40:
+        return None
+    if value.isdigit() and value.isascii():
+        return int(value)
+    if absent(value):
         return None
     text = value.strip().replace(",", "")
     if re.fullmatch(r"[+-]?\d+", text, re.ASCII):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import orjson
 
 from fabric.errors import CollectError
 
@@ -47,23 +48,20 @@ class Database:
         try:
             name, table, fields, rows = part["map"], part["table"], part["fields"], part["rows"]
             known = self.maps.setdefault((str(name), str(table)), {})
-            for key, values in rows.items():
-                # cjson writes an empty list as an object.
-                cells = values if isinstance(values, list) else []
-                known[key] = {
-                    field: value for field, value in zip(fields, cells) if isinstance(value, str) and value != ""
-                }
-        except (KeyError, TypeError, AttributeError):
+            for key, row in rows.items():
+                cells = row.split("|")
+                if len(cells) != len(fields):
+                    raise CollectError(f"the row of {key[:40]!r} in {table} does not have the fields asked for")
+                known[key] = {field: value for field, value in zip(fields, cells) if value}
+        except (KeyError, TypeError, AttributeError, ValueError):
             raise CollectError("a database slice is not what was asked for") from None
 
 
 def load_json(text: str) -> Any:
-    """JSON, or CollectError saying where it breaks. Deep nesting and endless numbers are refused too."""
+    """JSON, or CollectError saying where it breaks. Deep nesting, NaN and endless numbers are refused too."""
     try:
-        return json.loads(text)
-    except RecursionError:
-        raise CollectError("not JSON: nested too deep") from None
-    except ValueError as error:
+        return orjson.loads(text)
+    except (ValueError, UnicodeEncodeError) as error:
         raise CollectError(f"not JSON: {str(error)[:120]}") from None
 
 

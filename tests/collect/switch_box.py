@@ -27,7 +27,12 @@ exec redis-cli -e -s "$SHIM_SOCKET" -n $n "$@"
 """
 _VTYSH = """#!/bin/sh
 while [ $# -gt 0 ]; do
- [ "$1" = -c ] && { shift; f="$SHIM_DIR/frr/$(printf %s "$1" | tr ' ' '_')"; [ -r "$f" ] || { echo "$1: not recorded"; exit 1; }; cat "$f"; }
+ if [ "$1" = -c ]; then
+  shift
+  f="$SHIM_DIR/frr/$(printf %s "$1" | tr ' ' '_')"
+  [ -r "$f" ] || { echo "${1#show } is not running"; exit 1; }
+  cat "$f"
+ fi
  shift
 done
 """
@@ -135,8 +140,11 @@ class Box:
 
     def slowest_ms(self) -> float:
         """The longest a command held Redis since the log was last reset, in ms."""
-        lines = self.redis(0, "--raw", "EVAL", "local t={} for _,e in ipairs(redis.call('SLOWLOG','GET',100000)) do "
-                           "t[#t+1]=tostring(e[3])..' '..e[4][1] end return table.concat(t,'\\n')", "0").splitlines()  # fmt: skip
+        log = (
+            "local t={} for _,e in ipairs(redis.call('SLOWLOG','GET',100000)) do "
+            "t[#t+1]=tostring(e[3])..' '..e[4][1] end return table.concat(t,'\\n')"
+        )
+        lines = self.redis(0, "--raw", "EVAL", log, "0").splitlines()
         return max((int(line.split()[0]) for line in lines if line.split()[1].upper() == "EVAL"), default=0) / 1000
 
 
