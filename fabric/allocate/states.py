@@ -22,6 +22,7 @@ class Stated(NamedTuple):
     outage: Outage | None = None
 
 
+_SINGULAR = {"switches": "switch", "nodes": "node", "cables": "cable", "ports": "port", "optics": "optic at"}
 _IN_SERVICE = Stated(LifeState.IN_SERVICE)
 _ORDER = (LifeState.PLANNED, LifeState.OUT_OF_SERVICE, LifeState.INSTALLED, LifeState.IN_SERVICE)
 
@@ -136,7 +137,9 @@ class States:
             if not known:
                 problems.append(
                     self.fabric.file.problem(
-                        ("states", index, kind), f"there is no {kind[:-1]} {name}", "correct the name, or remove it"
+                        ("states", index, kind),
+                        f"there is no {_SINGULAR[kind]} {name}",
+                        "correct the name, or remove it",
                     )
                 )
         if problems:
