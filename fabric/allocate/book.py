@@ -124,7 +124,8 @@ class Book:
                 self.collisions.append(f"switch {name} stands twice")
             self.of_switch[name] = (run, place)
         count = len(run.names)
-        self.loopbacks.take(run.loopback, count, owner)
+        if run.loopback is not None:
+            self.loopbacks.take(run.loopback, count, owner)
         self.mgmt.take(run.mgmt, count, owner)
         if run.hosts is not None:
             self.blocks.take(run.hosts, count, owner)

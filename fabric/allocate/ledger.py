@@ -25,14 +25,15 @@ SCHEMA = "railfab.ledger/1"
 class SwitchRun:
     """Numbers of a run of switches: the first has these, each next one more (`asn_step` 0: all share it).
 
-    `loopback` and `mgmt` are places in their pools, `hosts` the first host block in units of the host pool.
+    `loopback` and `mgmt` are places in their pools, `hosts` the first host block in units of the host pool. Storage
+    switches have a loopback pool of their own, numbered as they are.
     """
 
     names: tuple[str, ...]
     index: int
     asn: int
     asn_step: int
-    loopback: int
+    loopback: int | None
     mgmt: int
     hosts: int | None = None
 
@@ -153,7 +154,9 @@ def dump(ledger: Ledger) -> str:
         parts: list[tuple[str, Any]] = [("names", _quoted(fold(run.names))), ("index", run.index), ("asn", run.asn)]
         if run.asn_step != 1:
             parts.append(("asn_step", run.asn_step))
-        parts += [("loopback", run.loopback), ("mgmt", run.mgmt)]
+        if run.loopback is not None:
+            parts.append(("loopback", run.loopback))
+        parts.append(("mgmt", run.mgmt))
         if run.hosts is not None:
             parts.append(("hosts", run.hosts))
         lines.append(_line(parts))
@@ -337,7 +340,7 @@ class _Reader:
             self._int(entry, "index"),
             self._int(entry, "asn"),
             self._int(entry, "asn_step", 1),
-            self._int(entry, "loopback"),
+            self._optional(entry, "loopback"),
             self._int(entry, "mgmt"),
             self._optional(entry, "hosts"),
         )

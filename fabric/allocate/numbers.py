@@ -54,8 +54,7 @@ class Numbers:
                 self.problems.append(f"{fold(names)}: {error}")
         if step and asn <= 23456 < asn + step * count:
             self.problems.append(f"{fold(names)}: AS numbers {asn} to {asn + count - 1} hold 23456, which is reserved")
-        storage = group.network is Network.STORAGE
-        loopback = number if storage else self._loopback(group, count)
+        loopback = None if group.network is Network.STORAGE else self._loopback(group, count)
         mgmt = self.plots.switch_mgmt.fit(self.book.mgmt, count)
         if mgmt is None:
             self.problems.append(
@@ -65,14 +64,7 @@ class Numbers:
             mgmt = self.book.mgmt.end
         hosts = self._block(group, count) if group.role is Role.LEAF else None
         run = SwitchRun(names, index, asn, step, loopback, mgmt, hosts)
-        if storage:
-            # Storage loopbacks have a pool of their own: number k of it belongs to storage switch k.
-            self.book.switches.append(run)
-            for place, name in enumerate(names):
-                self.book.of_switch[name] = (run, place)
-            self.book.mgmt.take(mgmt, count, fold(names))
-        else:
-            self.book.add_switches(run)
+        self.book.add_switches(run)
 
     def _alike(self, run: SwitchRun, group: SwitchGroup) -> bool:
         node = self.fabric.switches.get(run.names[0])
@@ -82,7 +74,7 @@ class Numbers:
         spans, size = self.book.loopbacks, self.plots.loopback_size
         kin = [run for name in group.names if (found := self.book.of_switch.get(name)) for run in (found[0],)]
         if kin:
-            after = max(run.loopback + len(run.names) for run in kin)
+            after = max((run.loopback or 0) + len(run.names) for run in kin)
             if spans.free(after, count) and after + count <= size:
                 return after
         start = 1 if spans.end == 0 else -(-spans.end // _LOOPBACK_STEP) * _LOOPBACK_STEP + 1

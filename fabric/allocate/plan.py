@@ -391,11 +391,11 @@ class _Maker:
 
     def _loopbacks(self, name: str, override: Override) -> tuple[str, ...]:
         run, offset = self.book.of_switch[name]
-        number = run.loopback + offset
-        if self.fabric.switches[name].network is Network.STORAGE:
+        if run.loopback is None:
             pool = self.plots.storage_loopbacks
             assert pool is not None
-            return (f"{text4(pool.base(number + 1))}/32",)
+            return (f"{override.loopback or text4(pool.base(self.fabric.switches[name].number + 1))}/32",)
+        number = run.loopback + offset
         found: list[str] = []
         if override.loopback is not None:
             found.append(f"{override.loopback}/{128 if ':' in override.loopback else 32}")
