@@ -38,11 +38,17 @@ def judge(view: View) -> Judged:
     """Judge every prefix of the Plan on every switch in scope, layer by layer."""
     judged = Judged()
     routes = _Routes(view)
+    lost: list[tuple[str, _Loss, dict[int, frozenset[str]]]] = []
     for name in view.switches:
         state = view.state(name)
         if state is None or state.rib is None:
             continue
-        _switch(view, routes, name, state, judged)
+        loss, expected = _switch(view, routes, name, state, judged)
+        if loss:
+            lost.append((name, loss, expected))
+    mute = _mute(view, routes, [(name, loss) for name, loss, _ in lost])
+    judged.claims.extend(_mute_claim(view, device, prefixes) for device, prefixes in mute.items())
+    judged.claims.extend(_rib_claim(view, name, loss, expected, routes, mute) for name, loss, expected in lost)
     _neighbours(view, judged)
     return judged
 
@@ -62,12 +68,16 @@ class _Routes:
             up = session_up(view, link)
             if up is False:
                 continue
+            if view.hold_on(link.a) or view.hold_on(link.b):
+                up = None  # Held by hand (drained, for instance): routes may come this way or not.
             doubt |= up is None
             for near, far in ((link.a, link.b), (link.b, link.a)):
                 for table in (maybe,) if up is None else (sure, maybe):
                     table[near[0]][far[0]] = (*table[near[0]].get(far[0], ()), near[1])
         self.sure: Reach = reach(asns, sure)
         self.maybe: Reach = reach(asns, maybe) if doubt else self.sure
+        self.neighbours = sure
+        self._tables: dict[str, dict[int, frozenset[str]]] = {}
         self.most = plan.routing.maximum_paths
         self.networks = [switch.networks for switch in plan.switches.values()]
         # A prefix that several switches announce is compared between layers only.
@@ -79,6 +89,13 @@ class _Routes:
                     shared.add(prefix)
         for prefix in shared:
             del self.origin[prefix]
+
+    def table(self, name: str) -> dict[int, frozenset[str]]:
+        """Ports over which a switch should reach each origin; kept, for switches that lost something."""
+        found = self._tables.get(name)
+        if found is None:
+            found = self._tables[name] = self.sure.by_bit(name)
+        return found
 
 
 class _Ports:
@@ -108,7 +125,10 @@ class _Ports:
         return self._by_address.get(address, address)
 
 
-def _switch(view: View, routes: _Routes, name: str, state: SwitchState, judged: Judged) -> None:
+def _switch(
+    view: View, routes: _Routes, name: str, state: SwitchState, judged: Judged
+) -> tuple[_Loss, dict[int, frozenset[str]]]:
+    """Judge one switch; gives back what its RIB lost, to be told when all are known, and what it should have."""
     assert state.rib is not None
     losses: dict[str, _Loss] = {layer: _Loss() for layer in (_RIB, _KERNEL, _APPL, _ASIC)}
     lower = [(layer, table) for layer, table in _layers(state) if table is not None]
@@ -167,8 +187,9 @@ def _switch(view: View, routes: _Routes, name: str, state: SwitchState, judged: 
                 if number == origin.get(prefix) and prefix not in state.rib:
                     losses[_RIB].gone.append(prefix)
     judged.passed += passed
-    judged.claims.extend(_claims(view, name, state, losses, expected, routes))
+    judged.claims.extend(_claims(view, name, state, losses))
     judged.claims.extend(_refused(view, name, rejected, pending, dropped))
+    return losses[_RIB], expected
 
 
 def _layers(state: SwitchState) -> tuple[tuple[str, Mapping[str, FibRoute] | None], ...]:
@@ -203,25 +224,15 @@ def _compare(loss: _Loss, prefix: str, below: frozenset[str], above: frozenset[s
         loss.stale[prefix] = extra
 
 
-def _claims(
-    view: View,
-    name: str,
-    state: SwitchState,
-    losses: dict[str, _Loss],
-    expected: dict[int, frozenset[str]],
-    routes: _Routes,
-) -> Iterator[Claim]:
-    """One claim a layer. Kernel and APPL_DB are fed by the same zebra: an equal loss in both is one."""
-    rib = losses.pop(_RIB)
-    if rib:
-        yield _rib_claim(view, name, rib, expected, routes)
+def _claims(view: View, name: str, state: SwitchState, losses: dict[str, _Loss]) -> Iterator[Claim]:
+    """One claim a layer below the RIB. Kernel and APPL_DB are fed by the same zebra: an equal loss in both is one."""
     twins = losses[_KERNEL], losses[_APPL]
     label = _KERNEL
     if twins[0] and twins[0] == twins[1]:
         label = f"{_KERNEL} and {_APPL}"
         losses[_APPL] = _Loss()
     for layer, loss in losses.items():
-        if loss:
+        if loss and layer is not _RIB:
             if layer is _ASIC and state.appl is not None:
                 loss.gone = [prefix for prefix in loss.gone if prefix in state.appl or _unmasked(state.appl, prefix)]
                 if not loss:
@@ -241,14 +252,72 @@ _REMEDIES = {
 }
 
 
-def _rib_claim(view: View, name: str, loss: _Loss, expected: dict[int, frozenset[str]], routes: _Routes) -> Claim:
+def _mute(view: View, routes: _Routes, lost: list[tuple[str, _Loss]]) -> dict[str, list[str]]:
+    """Switches that have routes and give them to none of their neighbours: drained, or filtered. -> the prefixes."""
+    missed: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for name, loss in lost:
+        for prefix, ports in loss.missing.items():
+            for port in ports:
+                missed[_far(view, name, port), prefix].add(name)
+        for prefix in loss.gone:
+            for port in routes.table(name)[routes.origin[prefix]]:
+                missed[_far(view, name, port), prefix].add(name)
+    found: dict[str, list[str]] = defaultdict(list)
+    for (device, prefix), missing in missed.items():
+        if len(missing) > 1 and device and not _lacks(view, device, prefix):
+            asked = {
+                name
+                for name in routes.neighbours.get(device, ())
+                if _expects(view, routes, name, prefix, device) and _has_rib(view, name)
+            }
+            if missing >= asked:
+                found[device].append(prefix)
+    return found
+
+
+def _expects(view: View, routes: _Routes, name: str, prefix: str, device: str) -> bool:
+    ports = routes.table(name).get(routes.origin[prefix], frozenset())
+    return any(_far(view, name, port) == device for port in ports)
+
+
+def _has_rib(view: View, name: str) -> bool:
+    state = view.state(name)
+    return state is not None and state.rib is not None and name in view.switches
+
+
+def _mute_claim(view: View, device: str, prefixes: list[str]) -> Claim:
+    return _claim(
+        view,
+        device,
+        Cause.ROUTE_LOST,
+        layer=_RIB,
+        prefix=prefixes[0],
+        expected=f"{device} announces {_prefixes(prefixes)} to all of its neighbours",
+        observed=f"{device} announces {_prefixes(prefixes)} to none of its neighbours, though it has the route itself",
+        evidence="every neighbour with a session to it lacks it",
+        ports=frozenset(),
+        remedy=f"on {device}: `TSC` shows whether it is drained (`TSB` ends that; `railfab hold {device}` keeps it on "
+        "purpose); else look at its outbound route-maps",
+    )
+
+
+def _rib_claim(
+    view: View,
+    name: str,
+    loss: _Loss,
+    expected: dict[int, frozenset[str]],
+    routes: _Routes,
+    mute: Mapping[str, list[str]],
+) -> Claim:
     blamed: set[str] = set()
     own: dict[str, frozenset[str]] = {}
     pairs = dict(loss.missing)
     pairs.update({prefix: expected[routes.origin[prefix]] for prefix in loss.gone})
     for prefix, ports in pairs.items():
         lost = {port: _far(view, name, port) for port in ports}
-        innocent = frozenset(port for port, far in lost.items() if not _lacks(view, far, prefix))
+        innocent = frozenset(
+            port for port, far in lost.items() if not _lacks(view, far, prefix) and prefix not in mute.get(far, ())
+        )
         if innocent:
             own[prefix] = innocent
         blamed.update(far for port, far in lost.items() if port not in innocent and far)
@@ -328,11 +397,14 @@ def _claim(
     ports: frozenset[str],
     blamed: frozenset[str] = frozenset(),
     status: Status = Status.FAIL,
+    remedy: str | None = None,
 ) -> Claim:
     switch = view.plan.switches[name]
     links = [link for link in (view.of_end.get((name, port)) for port in sorted(ports)) if link is not None]
     single = len(links) == 1
-    remedy = _REMEDIES.get(layer, _REMEDIES[_KERNEL]).replace("{device}", name).replace("PREFIX", prefix or "PREFIX")
+    remedy = remedy or _REMEDIES.get(layer, _REMEDIES[_KERNEL]).replace("{device}", name).replace(
+        "PREFIX", prefix or "PREFIX"
+    )
     finding = Finding(
         code="BGP-03",
         status=status,

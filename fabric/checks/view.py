@@ -191,7 +191,7 @@ def look(
             links.append(link)
     holds = list(held)
     expired = tuple(hold for hold in holds if is_past(hold.until, now))
-    ports, devices = _holds(hold for hold in holds if hold not in expired)
+    ports, devices = _holds(plan, (hold for hold in holds if hold not in expired))
     return View(
         plan=plan,
         snapshot=snapshot,
@@ -239,14 +239,20 @@ def _link(plan: Plan, cable: PlannedCable, odd: Mapping[str, Life]) -> Link | No
     return Link(cable.name, cable, a, b, a_port, b_port, host, life)
 
 
-def _holds(held: Iterable[Held]) -> tuple[dict[End, Held], dict[str, Held]]:
+def _holds(plan: Plan, held: Iterable[Held]) -> tuple[dict[End, Held], dict[str, Held]]:
+    """Holds by port and by device. An item is a port, the address of a peer, or nothing; `drained` is the device."""
     ports: dict[End, Held] = {}
     devices: dict[str, Held] = {}
     for hold in held:
-        if hold.item:
+        switch = plan.switches.get(hold.device)
+        if not hold.item or hold.item == "drained" or switch is None:
+            devices[hold.device] = hold
+        elif hold.item in switch.ports:
             ports[hold.device, hold.item] = hold
         else:
-            devices[hold.device] = hold
+            for port in switch.ports.values():
+                if any(address.partition("/")[0] == hold.item for address in port.peer_addresses):
+                    ports[hold.device, port.name] = hold
     return ports, devices
 
 

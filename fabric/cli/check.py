@@ -23,6 +23,7 @@ _FORMATS = ("text", "json", "junit", "md", "html", "prom")
     "--snapshot", type=click.Path(path_type=Path), metavar="FILE", help="Judge this instead of the live fabric."
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Earlier snapshot to compare with.")
+@click.option("--sample", metavar="TIME", help="Ask the live fabric twice, this far apart; judge what counted.")
 @click.option("--window", metavar="TIME", help="How far back a flap counts: 60s, 5m, 1h.")
 @click.option("--only", metavar="NAMES", help="These checks only: cabling,links,bgp,ecmp,roce.")
 @click.option(
@@ -40,6 +41,7 @@ def command(
     intent: Path,
     snapshot: Path | None,
     baseline: Path | None,
+    sample: str | None,
     window: str | None,
     only: str | None,
     scope: tuple[str, ...],
@@ -52,23 +54,31 @@ def command(
 ) -> int:
     """Judge cabling, links, BGP, ECMP and RoCE of a fabric against INTENT, and say what to do.
 
-    Without --snapshot it reads the live switches. Exit 0 healthy, 1 findings, 2 could not tell.
+    Without --snapshot it reads the live switches; a check of the whole fabric also leaves each node's verdict for the
+    Slurm prolog. Exit 0 healthy, 1 findings, 2 could not tell.
     """
     from fabric.allocate import load_plan
+    from fabric.cli.live import snapshots
     from fabric.gate.source import check_fabric
     from fabric.values.finding import exit_code
 
     plan = load_plan(intent, state=state)
+    seen, earlier = snapshots(plan, intent, state, snapshot=snapshot, baseline=baseline, sample=sample)
     report = check_fabric(
         plan,
         intent,
         state=state,
-        snapshot=snapshot,
-        baseline=baseline,
+        snapshot=seen,
+        baseline=earlier,
         window=window,
         only=_names(only),
         scope=scope,
     )
+    if snapshot is None and only is None and not scope:
+        from fabric.gate import record, write_record
+        from fabric.state import state_paths
+
+        write_record(state_paths(intent, state).verdict, record(plan, report))
     _write(plan, report, "json" if as_json else form, out, verbose)
     return exit_code(report.summary, strict)
 

@@ -15,6 +15,7 @@ import click
     "--snapshot", type=click.Path(path_type=Path), metavar="FILE", help="Judge this instead of the live fabric."
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Earlier snapshot to compare with.")
+@click.option("--sample", metavar="TIME", help="Ask the live fabric twice, this far apart; judge what counted.")
 @click.option("--window", metavar="TIME", help="How far back a flap counts: 60s, 5m, 1h.")
 @click.option("--only", metavar="NAMES", help="These checks only: cabling,links,bgp,ecmp,roce.")
 @click.option("--state", type=click.Path(path_type=Path), metavar="DIR", help="Folder of ledger and state.")
@@ -25,6 +26,7 @@ def command(
     nodes: str,
     snapshot: Path | None,
     baseline: Path | None,
+    sample: str | None,
     window: str | None,
     only: str | None,
     state: Path | None,
@@ -36,18 +38,20 @@ def command(
     Exit 0 go or warn, 1 no-go, 2 unknown.
     """
     from fabric.allocate import load_plan
+    from fabric.cli.live import snapshots
     from fabric.gate import expand, gate_document, judge
     from fabric.gate.judge import exit_code
     from fabric.gate.source import check_fabric
 
     names = expand(nodes)
     plan = load_plan(intent, state=state)
+    seen, earlier = snapshots(plan, intent, state, snapshot=snapshot, baseline=baseline, sample=sample)
     report = check_fabric(
         plan,
         intent,
         state=state,
-        snapshot=snapshot,
-        baseline=baseline,
+        snapshot=seen,
+        baseline=earlier,
         window=window,
         only=None if only is None else [name.strip() for name in only.split(",") if name.strip()],
     )

@@ -1,8 +1,7 @@
-"""From an intent to a report: where the snapshot comes from, what is held, how far back to look."""
+"""From a snapshot to a report, with what stands beside the intent: holds, and how far back to look."""
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -24,50 +23,33 @@ def check_fabric(
     plan: Plan,
     intent: Path,
     *,
+    snapshot: Snapshot,
     state: Path | None = None,
-    snapshot: Path | Snapshot | None = None,
-    baseline: Path | Snapshot | None = None,
+    baseline: Snapshot | None = None,
     window: str | float | None = None,
     only: Collection[str] | None = None,
     scope: Sequence[str] = (),
     devices: Iterable[str] = (),
+    history: Sequence[Snapshot] = (),
 ) -> Report:
-    """Run the checks of a fabric: on a snapshot (or the file of one), else on what the live switches say now.
+    """Run the checks of a fabric on a snapshot, with what stands in its state beside the intent (holds).
 
-    `scope` are words of `fabric.checks.scope`, `devices` names that are added to it. Raises InputError for bad files
-    and words, TransportError when nothing can be reached at all.
+    `scope` are words of `fabric.checks.scope`, `devices` names that are added to it. `window` is a time such as 60s, or
+    seconds. Raises InputError for words, times and files that are wrong.
     """
     from fabric.checks import run_checks
     from fabric.checks.scope import scope_devices
 
-    wanted = scope_devices(plan, scope) | frozenset(devices)
-    window_s = seconds(window) if isinstance(window, str) else window
-    seen = read_snapshot(snapshot) if isinstance(snapshot, Path) else snapshot
-    if seen is None:
-        raise InputError(Problem("no snapshot given", "give --snapshot FILE (`railfab collect` writes one)"))
     return run_checks(
         plan,
-        seen,
-        baseline=read_snapshot(baseline) if isinstance(baseline, Path) else baseline,
-        window_s=window_s,
+        snapshot,
+        baseline=baseline,
+        window_s=seconds(window) if isinstance(window, str) else window,
         only=only,
-        scope=wanted,
+        scope=scope_devices(plan, scope) | frozenset(devices),
         held=read_holds(intent, state),
+        history=history,
     )
-
-
-def read_snapshot(path: Path) -> Snapshot:
-    """A snapshot file, gzip or plain. InputError names the file and the key path of what is wrong."""
-    from fabric.values.codec import loads
-    from fabric.values.snapshot import Snapshot
-
-    try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except (OSError, EOFError, gzip.BadGzipFile) as error:
-        raise InputError(Problem(f"cannot read it: {error}", "give a snapshot file", file=str(path))) from None
-    return loads(Snapshot, data, str(path))
 
 
 def read_holds(intent: Path, state: Path | None) -> tuple[Held, ...]:
