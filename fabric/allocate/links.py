@@ -70,8 +70,8 @@ class Links:
                 if run.speed_mbps != mesh.speed_mbps and wanted.intersection(run.uppers):
                     self.problems.append(
                         f"links of {fold(run.lowers)} to {fold(run.uppers)} are {run.speed_mbps // 1000}G by the "
-                        f"ledger and {mesh.speed_mbps // 1000}G by the intent; keep the speed, or delete that ledger line to "
-                        "give them new ports"
+                        f"ledger and {mesh.speed_mbps // 1000}G by the intent; keep the speed, or delete that "
+                        "ledger line to give them new ports"
                     )
                     return
                 if run.deal is None:

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from fabric.allocate import allocate, load_all, load_plan
+from fabric.errors import AllocationError
 from fabric.intent import load_text
 from fabric.values import codec
 from fabric.values.plan import LifeState, Network, Plan, PortUse, Role
@@ -69,8 +70,8 @@ def test_fewer_nics_than_rails_and_the_rail_of_each() -> None:
 def test_hosts_at_the_end_of_the_box_and_a_hwsku_that_fixes_them() -> None:
     last = plan_of(lab(leaf={"platform": "accton-as9817-64o", "hosts": "last"}))
     leaf = last.switches["p1-l0"]
-    assert [name for name, port in leaf.ports.items() if port.use is PortUse.HOST][0] == "Ethernet256"
-    assert [name for name, port in leaf.ports.items() if port.use is PortUse.FABRIC][0] == "Ethernet0"
+    assert next(name for name, port in leaf.ports.items() if port.use is PortUse.HOST) == "Ethernet256"
+    assert next(name for name, port in leaf.ports.items() if port.use is PortUse.FABRIC) == "Ethernet0"
     fixed = plan_of(lab(leaf={"platform": "arista-7060x6-64pe-b-p32o64"}))
     leaf = fixed.switches["p1-l0"]
     assert leaf.hwsku == "Arista-7060X6-64PE-B-P32O64"
@@ -264,8 +265,13 @@ def test_cable_lengths_follow_the_racks(written: Written) -> None:
     B9: {row: 3, column: 30, devices: s0}
 """
     plan = load_plan(written("lab", ("qos: {profile: sakura}", racks)))
-    assert {(cable.b_device if "l" in cable.a_device else cable.a_device): cable.length_m for cable in
-            plan.cables.values()} == {"gpu001": 3, "gpu002": 3, "gpu003": 5, "gpu004": 5, "s0": 63, "s1": 40}  # fmt: skip
+    lengths = {
+        end: cable.length_m
+        for cable in plan.cables.values()
+        for end in (cable.a_device, cable.b_device)
+        if "l" not in end
+    }
+    assert lengths == {"gpu001": 3, "gpu002": 3, "gpu003": 5, "gpu004": 5, "s0": 63, "s1": 40}
     port = plan.switches["p1-l0"].ports["Ethernet256"]
     assert (port.cable_m, port.cable_row_m) == (63, 300)
     assert plan.switches["s0"].rack == "B9"
@@ -290,7 +296,8 @@ def test_lossy_and_platforms_without_figures(written: Written) -> None:
 
 def test_per_device_overrides(written: Written) -> None:
     devices = """devices:
-  s1: {asn: 4200000999, loopback: 10.255.0.100, mgmt_address: 172.31.0.200, rack: Z, unit: 12, device_type: not-provisioned}
+  s1: {asn: 4200000999, loopback: 10.255.0.100, mgmt_address: 172.31.0.200, rack: Z, unit: 12,
+    device_type: not-provisioned}
   p1-l3: {platform: dell-z9864f-o64}
   gpu001: {mgmt_address: 172.31.9.9, rack: Y1, unit: 3}
 """
@@ -307,7 +314,8 @@ def test_per_device_overrides(written: Written) -> None:
 
 def test_options_of_the_fabric_reach_the_plan(written: Written) -> None:
     extra = """qos: {profile: vendor-low, ecn_max_bytes: 2000000, mtu: 9216, host_mtu: 9000, watchdog_action: alert}
-routing: {mode: frr-mgmt, bfd: true, keepalive_s: 1, hold_s: 3, maximum_paths: 32, weighted_ecmp: true, prefix_limit: 100}
+routing: {mode: frr-mgmt, bfd: true, keepalive_s: 1, hold_s: 3, maximum_paths: 32, weighted_ecmp: true,
+  prefix_limit: 100}
 services: {ntp: [192.0.2.1, ntp.example.org], syslog: [192.0.2.2], dns: [192.0.2.3]}
 """
     plan = load_plan(written("lab", ("qos: {profile: sakura}", extra)))
@@ -367,8 +375,11 @@ def test_storage_hosts_and_servers_grow_without_moving(written: Written) -> None
         ("server_pools: [10.121.0.0/28, 10.121.1.0/28]",
          "server_pools: [10.121.0.0/28, 10.121.1.0/28]"),
     )  # fmt: skip
-    with pytest.raises(Exception, match="no 1 host links left in a /25"):
+    with pytest.raises(AllocationError) as caught:
         load_plan(bigger)
+    assert "no 1 free ports of 400G on p1-l[0-7]" in str(caught.value)
+    assert "no 1 free addresses in the node pools" in str(caught.value)
+    assert "no 4 free addresses in the server pools" in str(caught.value)
     bigger = written(
         "sakuraone",
         ('{nodes: "es[1-4]", ports: 4', '{nodes: "es[1-4]", ports: 4'),
