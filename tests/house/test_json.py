@@ -70,7 +70,7 @@ def finding(**more: Any) -> Finding:
 def test_findings_are_as_documented() -> None:
     move = Move("a:b--c:d", Place("a", "b"), Place("e", "f"))
     whole = finding(device="p1-l0", rail=0, moves=(move,), consequences=(finding(),))
-    check = {"schema": "railfab.check/1", "fabric": "lab", "taken_at": None, "notes": []}
+    check: dict[str, Any] = {"schema": "railfab.check/1", "fabric": "lab", "taken_at": None, "notes": []}
     summary = {"pass": 0, "fail": 1, "warn": 0, "unknown": 0, "devices": 1, "missing_devices": []}
     document = check | {"findings": [finding_json(whole)], "summary": summary}
     assert problems(document) == []
