@@ -90,7 +90,8 @@ def _framework(scope: Scope) -> Iterator[tuple[str, Rows]]:
         raise RenderError(
             f"{switch.name}: routing mode frr-mgmt has at most {_FRAMEWORK_PATHS} paths; lower maximum_paths"
         )
-    families = routing.filled_families(scope)
+    sessions = routing.peers(scope)
+    families = routing.filled_families(scope, sessions)
     yield (
         "BGP_GLOBALS",
         {
@@ -113,11 +114,13 @@ def _framework(scope: Scope) -> Iterator[tuple[str, Rows]]:
         {f"default|{f.name}_unicast|{prefix}": {} for f in families for prefix in f.networks},
     )
     yield "STATIC_ROUTE", {f"default|{prefix}": {"blackhole": "true"} for f in families for prefix in f.aggregates}
-    yield from _framework_peers(scope, families)
+    yield from _framework_peers(scope, families, sessions)
     yield from _framework_policy(families)
 
 
-def _framework_peers(scope: Scope, families: list[routing.Family]) -> Iterator[tuple[str, Rows]]:
+def _framework_peers(
+    scope: Scope, families: list[routing.Family], sessions: list[routing.Peer]
+) -> Iterator[tuple[str, Rows]]:
     plan = scope.plan.routing
     group: dict[str, str | list[str]] = {"conn_retry": str(plan.connect_s), "peer_type": "external"}
     if plan.bfd:
@@ -146,7 +149,7 @@ def _framework_peers(scope: Scope, families: list[routing.Family]) -> Iterator[t
                 "name": peer.description,
                 "peer_group_name": peer.group,
             }
-            for peer in routing.peers(scope)
+            for peer in sessions
         },
     )
 

@@ -81,7 +81,8 @@ def frr_text(scope: Scope) -> str | None:
     if plan.mode != "frr":
         return None
     refuse(scope)
-    families = filled_families(scope)
+    sessions = peers(scope)
+    families = filled_families(scope, sessions)
     return scope.templates.text(
         "frr/frr.conf.j2",
         hostname=switch.name,
@@ -90,7 +91,7 @@ def frr_text(scope: Scope) -> str | None:
         release=scope.release,
         families=families,
         groups=groups(families),
-        peers=peers(scope),
+        peers=sessions,
         fabric_interfaces=[port.name for port in session_ports(scope)],
         unnumbered=plan.unnumbered,
         keepalive_s=plan.keepalive_s,
@@ -103,13 +104,14 @@ def frr_text(scope: Scope) -> str | None:
 
 def peers(scope: Scope) -> list[Peer]:
     """Every session of the switch, in the natural order of its ports."""
-    return [peer for port in session_ports(scope) for peer in _peers(scope, port)]
+    used = versions(scope)
+    return [peer for port in session_ports(scope) for peer in _peers(scope, port, used)]
 
 
-def filled_families(scope: Scope) -> list[Family]:
-    """The address families with their peer groups and route-maps, IPv4 first."""
+def filled_families(scope: Scope, sessions: Iterable[Peer]) -> list[Family]:
+    """The address families with the peer groups of these sessions and their route-maps, IPv4 first."""
     families = [family(scope, version) for version in versions(scope)]
-    for name in sorted({peer.group for peer in peers(scope)}):
+    for name in sorted({peer.group for peer in sessions}):
         role = name.partition("_")[0]
         group = Group(name, f"FROM_{role}_", f"TO_{role}_")
         for one in families:
@@ -191,7 +193,7 @@ def _place(network: IPv4Network | IPv6Network) -> tuple[int, int]:
     return int(network.network_address), network.prefixlen
 
 
-def _peers(scope: Scope, port: PlannedPort) -> list[Peer]:
+def _peers(scope: Scope, port: PlannedPort, used: tuple[int, ...]) -> list[Peer]:
     assert port.peer_asn is not None
     peer = scope.plan.switches.get(port.peer_device or "")
     if peer is None:
@@ -203,7 +205,7 @@ def _peers(scope: Scope, port: PlannedPort) -> list[Peer]:
     result = []
     for address in port.peer_addresses:
         version = version_of(address)
-        if version in versions(scope):
+        if version in used:
             result.append(Peer(bare(address), port.peer_asn, f"{role}_{_NAMES[version][0]}", description))
     if not result:
         raise RenderError(f"{scope.switch.name}: {port.name} has a session and no address of its far end")

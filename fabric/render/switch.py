@@ -29,16 +29,18 @@ def render_switch(plan: Plan, name: str, templates: Path | None = None) -> Devic
 
 
 def _clean(name: str, tables: dict[str, dict[str, Row]]) -> None:
-    """Refuse what must never leave the building; every row of one kind shares its dict, so this is cheap."""
+    """Refuse what must never leave the building. Rows of one kind share their dict, so each is looked at once."""
     seen: set[int] = set()
     for table, rows in tables.items():
         for key, row in rows.items():
-            if not row or id(row) in seen:
-                continue
-            seen.add(id(row))
-            for field, value in row.items():
-                for text in (value,) if value.__class__ is str else value:
-                    if text.__class__ is not str or text in _NEVER or text[0] == "[":
-                        raise RenderError(
-                            f"{name}: {table}|{key}: {field} would be {value!r}; that is no CONFIG_DB value"
-                        )
+            if row and id(row) not in seen:
+                seen.add(id(row))
+                for field, value in row.items():
+                    if value.__class__ is not str or value in _NEVER or value[0] == "[":
+                        _judge_value(f"{name}: {table}|{key}: {field}", value)
+
+
+def _judge_value(where: str, value: object) -> None:
+    texts = value if isinstance(value, list) else [value]
+    if not texts or any(not isinstance(text, str) or text in _NEVER or text.startswith("[") for text in texts):
+        raise RenderError(f"{where} would be {value!r}; that is no CONFIG_DB value")

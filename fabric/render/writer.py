@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import orjson
@@ -47,14 +48,25 @@ def write(
         raise InputError(f"{out}: is a file; give a folder to write to")
     before = _listed(out)
     written: list[str] = []
-    for relative, content in _files(plan, templates, running, chosen):
-        place(out / relative, content)
-        written.append(relative)
+    with _settled():
+        for relative, content in _files(plan, templates, running, chosen):
+            place(out / relative, content)
+            written.append(relative)
     for stale in before - set(written) if not chosen else ():
         _remove(out, stale)
     everything = sorted(before | set(written) if chosen else written, key=natural)
     place(out / _LIST, "".join(f"{path}\n" for path in everything).encode())
     return tuple(written)
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """Keep the collector from walking the whole Plan again and again: a big one is most of the heap and stays."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def place(file: Path, content: bytes) -> None:
@@ -66,7 +78,8 @@ def place(file: Path, content: bytes) -> None:
         try:
             handle = os.open(aside, _NEW, 0o644)
         except FileNotFoundError:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            # Folders are most of the cost of a host: os.makedirs tries the missing ones top down, Path.mkdir bottom up.
+            os.makedirs(file.parent, exist_ok=True)  # noqa: PTH103
             handle = os.open(aside, _NEW, 0o644)
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
