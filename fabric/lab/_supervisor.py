@@ -114,7 +114,7 @@ class _Lab:
         """Answer requests until killed, one at a time: a fault is never half in when the next one comes."""
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(CONTROL)
-            listener.listen(8)
+            listener.listen(128)
             self._faults = Faults(self._blueprint, self._bay, self._pids, self._address, self._ask_agent, self._keep)
             self._tell.say({"ready": {key: round(value, 2) for key, value in self._seconds.items()}})
             self._tell.close()

@@ -116,7 +116,11 @@ def mac_of(*parts: str) -> str:
 
 
 def _first_hosts(plan: Plan, count: int | None) -> dict[str, HostPlan]:
-    there = [host for host in plan.hosts.values() if host.state is not LifeState.PLANNED]
+    there = [
+        host
+        for host in plan.hosts.values()
+        if host.state is not LifeState.PLANNED and any(nic.network.value == "compute" for nic in host.nics.values())
+    ]
     if count is not None:
         there = sorted(there, key=lambda host: (host.place, host.pod))[:count]
     names = {host.name for host in there}

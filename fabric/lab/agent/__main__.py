@@ -17,13 +17,18 @@ from typing import Any
 from fabric.lab.agent.box import Box
 
 
+# With more switches than this, port counters are read more seldom than SONiC's every second.
+_FULL_PACE = 8
+
+
 async def _main(boxes: dict[str, int], path: str, told: int) -> None:
     switches = {name: Box(name, pid) for name, pid in boxes.items()}
     gate = asyncio.Semaphore(8)
+    slowdown = max(1.0, len(switches) / _FULL_PACE)
 
     async def boot(number: int, box: Box) -> None:
         async with gate:
-            await box.start(number / len(switches))
+            await box.start(number / len(switches), slowdown)
         os.write(told, f"up {box.name}\n".encode())
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -48,6 +53,9 @@ def main() -> None:
     boxes, path = json.loads(Path(sys.argv[1]).read_text()), sys.argv[2]
     told = os.dup(1)
     os.dup2(2, 1)
+    if sys.version_info < (3, 12):
+        # Later versions do so by themselves: no thread for each of the many short commands.
+        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
     asyncio.run(_main(boxes, path, told))
 
 

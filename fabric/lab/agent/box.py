@@ -24,8 +24,9 @@ from fabric.lab.agent.routes import Routes, Stream
 from fabric.lab.agent.rows import Rows
 
 _FPM_PORT = 2620
+_LINE = 64 << 20  # a whole config_db.json comes as one line
 _SETTLE_S = 0.02
-_FOLLOW_S = 1.0
+_FOLLOW_S = 1.5
 _SEEDS = {"ToRRouter": "0", "LeafRouter": "10", "SpineRouter": "25"}
 
 
@@ -57,8 +58,11 @@ class Box:
         self._polled = 0.0
         self.started = time.monotonic()
 
-    async def start(self, offset_s: float) -> None:
-        """First boot: load the configuration file, start everything. `offset_s` spreads the polls of many switches."""
+    async def start(self, offset: float, slowdown: float) -> None:
+        """First boot: load the configuration file, start everything.
+
+        `offset` (0 to 1) spreads the polls of many switches over their interval; `slowdown` stretches that of counters.
+        """
         self._ports.dump()
         self._netlink.fpm.bind(("127.0.0.1", _FPM_PORT))
         self._netlink.fpm.listen(4)
@@ -66,11 +70,11 @@ class Box:
         self._loop.add_reader(self._netlink.fpm, self._accept)
         self._loop.add_reader(self._netlink.events, self._kernel_events)
         self._loop.add_reader(self._config.fd, self._config_events)
-        server = await asyncio.start_unix_server(self._serve, f"{self._root}/run/box/agent.sock")
+        server = await asyncio.start_unix_server(self._serve, f"{self._root}/run/box/agent.sock", limit=_LINE)
         os.chmod(f"{self._root}/run/box/agent.sock", 0o660)
         await self._boot(self._file("config_db.json"))
-        self._background(self._poll_lldp(offset_s))
-        self._background(self._poll_counters(offset_s))
+        self._background(self._poll_lldp(offset))
+        self._background(self._poll_counters(offset, slowdown))
         self._background(server.serve_forever())
 
     async def do(self, request: Mapping[str, Any]) -> Any:
@@ -322,20 +326,20 @@ class Box:
         await self._lldp.poll()
         self._appl.flush()
 
-    async def _poll_lldp(self, offset_s: float) -> None:
-        await asyncio.sleep(POLL_S * offset_s)
+    async def _poll_lldp(self, offset: float) -> None:
+        await asyncio.sleep(POLL_S * offset)
         while True:
             await self._lldp.poll()
             with contextlib.suppress(ConnectionError, OSError):
                 self._appl.flush()
             await asyncio.sleep(POLL_S)
 
-    async def _poll_counters(self, offset_s: float) -> None:
+    async def _poll_counters(self, offset: float, slowdown: float) -> None:
         last = time.monotonic()
-        await asyncio.sleep(offset_s)
+        await asyncio.sleep(offset * slowdown)
         while True:
             group = self._config.rows("FLEX_COUNTER_TABLE").get("PORT", {})
-            interval = int(group.get("POLL_INTERVAL", "1000")) / 1000
+            interval = int(group.get("POLL_INTERVAL", "1000")) / 1000 * slowdown
             if not self._quiet and group.get("FLEX_COUNTER_STATUS") != "disable":
                 with contextlib.suppress(ConnectionError, OSError):
                     now = time.monotonic()
