@@ -22,6 +22,7 @@ _SCAN_COUNT = 200
 _DB_LIMIT_S = 5
 _COMMAND_LIMIT_S = 20
 _LOCK_WAIT_S = 5
+_LOCK_FOLDER = "/run/lock"
 
 # Fields read by name: names without the SAI prefix (facts: sonic.md 5.5). Absent ones cost two bytes.
 _P = "SAI_PORT_STAT_"
@@ -222,7 +223,7 @@ if [ "$uid" = 0 ]; then sudo=; vtysh=vtysh; else
  sudo='sudo -n'; vtysh=
  if sudo -n -l vtysh -c 'show ip route json' >/dev/null 2>&1; then vtysh='sudo -n vtysh'; fi
 fi
-lock=/run/lock
+lock=@LOCK@
 [ -w $lock ] || lock=/tmp
 lock=$lock/railfab-collect.lock
 [ -e $lock ] || touch $lock 2>/dev/null
@@ -357,11 +358,16 @@ def script(parts: Iterable[Part] = DEFAULT_PARTS, *, token: str = "railfab") -> 
         .replace("@ITEMS@", str(SLICE_ITEMS))
         .replace("@MS@", str(SLICE_MS))
         .replace("@FRR_S@", str(_COMMAND_LIMIT_S))
+        .replace("@LOCK@", quote(_LOCK_FOLDER))
         .replace("@LOCK_S@", str(_LOCK_WAIT_S))
         .replace("@PARTS@", "\n".join(lines))
     )
-    lua = LUA.strip().replace("SCAN_COUNT", str(_SCAN_COUNT))
-    return f"lua={quote(lua)}\n{body.strip()}\nmain {token} </dev/null\n"
+    return f"lua={quote(lua())}\n{body.strip()}\nmain {token} </dev/null\n"
+
+
+def lua() -> str:
+    """The Lua of one slice, as it is given to EVAL."""
+    return LUA.strip().replace("SCAN_COUNT", str(_SCAN_COUNT))
 
 
 def _shell_words(words: Iterable[str]) -> str:

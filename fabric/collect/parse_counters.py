@@ -87,7 +87,7 @@ def watermarks(database: Database) -> dict[str, dict[str, int]]:
     for kind, name_map in _WATERMARKS:
         for table in ("USER_WATERMARKS", "PERSISTENT_WATERMARKS"):
             rows = named(database, name_map, table)
-            seen = seen or rows is not None
+            seen = seen or bool(rows)
             for name, row in (rows or {}).items():
                 values = _whole(row)
                 if values:

@@ -210,7 +210,7 @@ class _Reader:
             failure = alone.failure()
             if failure is not None:
                 said = parse_frr_words(alone.text)
-                raise CollectError(said or failure)
+                raise CollectError(said if said.endswith("is not running") else failure)
             return alone.text
         section = self._section("frr")
         outputs = parse_frr.several(section.text, section.words)

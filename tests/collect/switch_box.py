@@ -85,6 +85,10 @@ class Box:
             self._server.terminate()
             self._server.wait(10)
 
+    def pid(self) -> int:
+        assert self._server is not None
+        return self._server.pid
+
     def redis(self, database: int, *arguments: str, stdin: str | None = None) -> str:
         done = subprocess.run(
             ["redis-cli", "-s", str(self.socket), "-n", str(database), *arguments],
