@@ -133,7 +133,7 @@ class Faults:
     def _mtu(self, arguments: list[str], undo: bool, before: Any) -> Any:
         end = self._end(arguments[0])
         if end[0] in self._blueprint.hosts:
-            old = self._blueprint.hosts[end[0]].nics[end[1]].mtu
+            old = self._blueprint.hosts[end[0]].nics[end[1]].settings.mtu or 1500
             inside(self._pids[end[0]], ["ip", "link", "set", end[1], "mtu", str(old if undo else arguments[1])])
             return None
         # As somebody would do it by hand on the switch.

@@ -30,6 +30,8 @@ from fabric.values import codec
 CONTROL = "/run/lab/control.sock"
 AGENT = "/run/lab/agent.sock"
 _PATIENCE_S = 120.0
+# -force: deleting a rule that is not there yet is no reason to stop.
+_BRING_UP = 'for pair; do echo "${pair#*=}" > "/proc/sys/${pair%%=*}"; done; exec ip -force -batch -'
 
 
 def supervise(folder: LabFolder, status: int, rootless: bool) -> None:
@@ -246,17 +248,20 @@ class _Lab:
         """Bring the NICs of a host up, all or one."""
         host = self._blueprint.hosts[name]
         text = ""
-        for number, box in enumerate(host.nics.values()):
+        sysctls: list[str] = []
+        for box in host.nics.values():
             far = self._bay.far((name, box.name))
             if (nic is None or nic == box.name) and far:
-                text += nic_batch(box, number, self._bay.mac(far))
+                text += nic_batch(box, self._bay.mac(far))
+                sysctls += box.sysctls
         if host.mgmt and nic is None:
             text += f"link set eth0 up\naddr replace {host.mgmt} dev eth0\n"
         if nic is None:
             text += "link set lo up\n"
-        # -force: deleting a rule that is not there yet is no reason to stop.
+        pairs = [line.partition("=")[::2] for line in sysctls]
         subprocess.run(
-            ["nsenter", "-t", str(self._pids[name]), "-n", "--", "ip", "-force", "-batch", "-"],
+            ["nsenter", "-t", str(self._pids[name]), "-n", "--", "sh", "-c", _BRING_UP, "sh"]
+            + [f"{key.strip().replace('.', '/')}={value.strip()}" for key, value in pairs],
             input=text,
             text=True,
             stdout=subprocess.DEVNULL,

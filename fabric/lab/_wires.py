@@ -133,26 +133,29 @@ class Patchbay:
         inside(self._pids[end[0]], ["ip", "link", "del", end[1]], only_net=True)
 
 
-def nic_batch(nic: NicBox, number: int, gateway_mac: str | None) -> str:
-    """`ip -batch` lines that bring a rail NIC up: addresses, permanent neighbour, and a table of its own by source.
+def nic_batch(nic: NicBox, gateway_mac: str | None) -> str:
+    """`ip -batch` lines that bring a rail NIC up as its host's network files say.
 
-    The neighbour is permanent because the kernel's neighbour table is shared by all namespaces of a machine and
-    holds 1,024 entries.
+    Neighbours are permanent because the kernel's neighbour table is shared by all namespaces of a machine and holds
+    1,024 entries.
     """
-    table = 100 + number
-    lines = [f"link set {nic.name} mtu {nic.mtu} up"]
-    for address in nic.addresses:
+    settings = nic.settings
+    lines = [f"link set {nic.name} {f'mtu {settings.mtu} ' if settings.mtu else ''}up"]
+    for address in settings.addresses:
         lines.append(f"addr replace {address} dev {nic.name}" + (" nodad" if ":" in address else ""))
-    for address, gateway in zip(nic.addresses, nic.gateways):
-        bare, via = address.split("/")[0], gateway.split("/")[0]
-        family = "-6 " if ":" in via else ""
-        if gateway_mac:
-            lines.append(f"neigh replace {via} lladdr {gateway_mac} dev {nic.name} nud permanent")
-        lines.append(f"{family}route replace default via {via} dev {nic.name} table {table}")
-        lines.append(f"{family}route replace default via {via} dev {nic.name} metric {table}")
-        lines.append(f"{family}rule del pref {1000 + number}")
-        lines.append(f"{family}rule add from {bare} lookup {table} pref {1000 + number}")
+    for gateway in dict.fromkeys(route.via for route in settings.routes) if gateway_mac else ():
+        lines.append(f"neigh replace {gateway} lladdr {gateway_mac} dev {nic.name} nud permanent")
+    for route in settings.routes:
+        table = f" table {route.table}" if route.table else ""
+        lines.append(f"{_family(route.to)}route replace {route.to} via {route.via} dev {nic.name}{table}")
+    for rule in settings.rules:
+        lines.append(f"{_family(rule.source)}rule del pref {rule.priority}")
+        lines.append(f"{_family(rule.source)}rule add from {rule.source} lookup {rule.table} pref {rule.priority}")
     return "\n".join(lines) + "\n"
+
+
+def _family(prefix: str) -> str:
+    return "-6 " if ":" in prefix else ""
 
 
 def ip_batch(lines: Sequence[str]) -> None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric.errors import LabError
+from fabric.lab import hostnet
+from fabric.lab.hostnet import NicSettings
 from fabric.values.plan import HostPlan, LifeState, Plan, SwitchPlan, cable_name
 
 Tables = dict[str, dict[str, dict[str, Any]]]
@@ -20,13 +22,15 @@ Tables = dict[str, dict[str, dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class NicBox:
-    """A NIC of a host: name as in the Plan, MAC, MTU, addresses with prefix length and the gateway of each."""
+    """A NIC of a host: name as in the Plan, MAC, and what the host's rendered network files say about it.
+
+    `sysctls` are the lines of the rendered sysctl file that are about this NIC.
+    """
 
     name: str
     mac: str
-    mtu: int
-    addresses: tuple[str, ...]
-    gateways: tuple[str, ...]
+    settings: NicSettings
+    sysctls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ def draw(plan: Plan, hosts: int | None = None) -> Blueprint:
         name=plan.name,
         bridge=_bridge(network, switches, chosen),
         switches={name: _switch(plan, switch, network) for name, switch in switches.items()},
-        hosts={name: _host(host, network) for name, host in chosen.items()},
+        hosts={name: _host(plan, host, network) for name, host in chosen.items()},
         wires=tuple(wires),
     )
 
@@ -127,12 +131,25 @@ def _first_hosts(plan: Plan, count: int | None) -> dict[str, HostPlan]:
     return {name: host for name, host in plan.hosts.items() if name in names}
 
 
-def _host(host: HostPlan, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> HostBox:
-    nics = {
-        nic.name: NicBox(nic.name, nic.mac or mac_of(host.name, nic.name), nic.mtu, nic.addresses, nic.gateways)
-        for nic in host.nics.values()
-        if nic.network.value == "compute" and nic.state is not LifeState.PLANNED
-    }
+def _host(plan: Plan, host: HostPlan, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> HostBox:
+    from fabric.render import render_hosts
+
+    files = render_hosts(plan, host.name).files
+    settings = hostnet.read(files)
+    sysctls = files.get("etc/sysctl.d/60-railfab.conf", "")
+    nics = {}
+    for nic in host.nics.values():
+        if nic.network.value != "compute" or nic.state is LifeState.PLANNED:
+            continue
+        # In the twin a NIC bears its own name (rail0), whatever the host calls its interface.
+        device = nic.netdev or nic.name
+        lines = [line for line in sysctls.splitlines() if f".{device}." in line]
+        nics[nic.name] = NicBox(
+            nic.name,
+            nic.mac or mac_of(host.name, nic.name),
+            settings.get(device, hostnet.NicSettings()),
+            tuple(line.replace(f".{device}.", f".{nic.name}.") for line in lines),
+        )
     return HostBox(host.name, nics, _with_length(host.mgmt_address, network) if host.mgmt_address else None)
 
 
