@@ -16,8 +16,8 @@ from shlex import quote
 from fabric.collect.parts import DEFAULT_PARTS, Part
 
 COMMAND = "sh -s"
-SLICE_MS = 6
-SLICE_ITEMS = 3000
+SLICE_MS = 8
+SLICE_ITEMS = 6000
 _SCAN_COUNT = 200
 _DB_LIMIT_S = 5
 _COMMAND_LIMIT_S = 20

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from fabric.values.codec import decode, plain
 from fabric.values.snapshot import HostState, Snapshot, SwitchState
 
 _VERSION = 1
+_PATIENCE_S = 20.0
 _SCHEMA = """
 CREATE TABLE snapshot (
   id INTEGER PRIMARY KEY, fabric TEXT NOT NULL, started_at REAL NOT NULL, ended_at REAL NOT NULL, missing TEXT NOT NULL
@@ -72,8 +74,8 @@ class History:
         self._path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=20.0, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
+            self._write_ahead()
             self._db.execute("PRAGMA synchronous=NORMAL")
             self._db.execute("PRAGMA foreign_keys=ON")
             version = self._db.execute("PRAGMA user_version").fetchone()[0]
@@ -92,6 +94,17 @@ class History:
             raise InputError(
                 Problem(f"cannot be used as history: {error}", "move it away, or give --state", file=str(path))
             ) from None
+
+    def _write_ahead(self) -> None:
+        """Readers beside a writer. SQLite does not wait when two processes switch to it at once: so we do."""
+        until = time.monotonic() + _PATIENCE_S
+        while self._db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.02)
 
     def __enter__(self) -> Self:
         return self

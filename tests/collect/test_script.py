@@ -302,7 +302,7 @@ def test_no_slice_holds_redis_for_20_ms_of_its_time(large: Box) -> None:
             state, _, body = reply.partition("\n")
             json.loads(body)
     assert max(max(times) for times in slices.values()) < 20.0
-    assert len(slices["APPL_DB"]) > 5, "one database of this size takes many slices"
+    assert len(slices["APPL_DB"]) > 4, "one database of this size takes many slices"
 
 
 def _cpu_ms(process: int) -> float:
