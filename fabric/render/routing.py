@@ -143,11 +143,19 @@ def refuse(scope: Scope) -> None:
 
 
 def versions(scope: Scope) -> tuple[int, ...]:
-    """IP versions in use, 4 before 6."""
-    routing = scope.plan.routing
-    if not routing.ipv4 and not routing.ipv6:
-        raise RenderError(f"{scope.switch.name}: neither IPv4 nor IPv6 is asked for; choose one or both")
-    return (*((4,) if routing.ipv4 else ()), *((6,) if routing.ipv6 else ()))
+    """IP versions the switch routes, 4 before 6: those asked for that it has a loopback of.
+
+    A storage switch may have fewer than the GPU fabric asks for; one that has sessions must have them all.
+    """
+    routing, name = scope.plan.routing, scope.switch.name
+    asked = {version for version, wanted in ((4, routing.ipv4), (6, routing.ipv6)) if wanted}
+    if not asked:
+        raise RenderError(f"{name}: neither IPv4 nor IPv6 is asked for; choose one or both")
+    have = {version_of(address) for address in scope.switch.loopbacks}
+    if session_ports(scope):
+        for version in sorted(asked - have):
+            raise RenderError(f"{name}: no IPv{version} loopback; give the intent a pool of them")
+    return tuple(sorted(asked & have or have))
 
 
 def router_id(scope: Scope) -> str:
@@ -165,8 +173,6 @@ def family(scope: Scope, version: int) -> Family:
     """One address family without its groups."""
     tag, name, ip, bits, default, set_src = _NAMES[version]
     loopbacks = _of(version, map(with_prefix, scope.switch.loopbacks))
-    if not loopbacks:
-        raise RenderError(f"{scope.switch.name}: no IPv{version} loopback; give the intent a pool of them")
     source = bare(loopbacks[0])
     return Family(
         tag=tag,
