@@ -12,29 +12,38 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from fabric.deploy import Health
     from fabric.values.change import ChangePlan, Run
 
 
 @click.command()
-@click.argument("plan_file", metavar="PLAN", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("plan_file", metavar="PLAN", required=False, type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--yes", is_flag=True, help="Agree to the plan without being asked; for pipelines.")
 @click.option("--only", multiple=True, metavar="SWITCH", help="These switches of the plan only; may repeat.")
+@click.option("--idle-nodes", metavar="NODES", help="Nodes without a job, as Slurm writes them: gpu[001-050].")
+@click.option("--accept-impact", multiple=True, metavar="SWITCH", help="Hit the jobs below this one; may repeat.")
+@click.option("--accept-mixed", is_flag=True, help="Roll a change that is harmful while only half the fabric has it.")
 @click.option("--break-lock", is_flag=True, help="Take over the lock of another run that is dead.")
 @click.option("--no-confirm", is_flag=True, help="Do not arm the timer by which a switch undoes an unconfirmed change.")
 @click.option("--no-health", is_flag=True, help="Do not check the fabric after each wave.")
 @click.option("--deadline", type=click.IntRange(min=30), metavar="SECONDS", help="The whole run's; default 6 hours.")
-@click.option("--intent", type=click.Path(path_type=Path), help="The plan's intent, when it is elsewhere now.")
+@click.option("--resume", metavar="RUN", help="Go on with a run that was ended; give no PLAN. RUN may be `last`.")
+@click.option("--intent", type=click.Path(path_type=Path), envvar="RAILFAB_INTENT", help="The intent, when elsewhere.")
 @click.option("--state", type=click.Path(path_type=Path), metavar="DIR", help="Folder of ledger and state.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout (railfab.apply/1).")
 @click.option("--quiet", "-q", is_flag=True, help="No progress on stderr.")
 def command(
-    plan_file: Path,
+    plan_file: Path | None,
     yes: bool,
     only: tuple[str, ...],
+    idle_nodes: str | None,
+    accept_impact: tuple[str, ...],
+    accept_mixed: bool,
     break_lock: bool,
     no_confirm: bool,
     no_health: bool,
     deadline: int | None,
+    resume: str | None,
     intent: Path | None,
     state: Path | None,
     as_json: bool,
@@ -46,22 +55,45 @@ def command(
     """
     from fabric.allocate import load_plan
     from fabric.cli.health import LiveHealth
-    from fabric.deploy import Options, apply
+    from fabric.cli.which import intent_of
+    from fabric.deploy import Options, agree, apply
+    from fabric.deploy import resume as go_on
     from fabric.deploy.over_ssh import nornir_of, switches_of
+    from fabric.deploy.record import named_run, plan_of_run
     from fabric.deploy.report import plan_text, run_document, run_text, sentence
+    from fabric.gate.nodes import expand
     from fabric.state import state_paths
     from fabric.transport.login import Login, terminal_prompt
     from fabric.values.change import ChangePlan
     from fabric.values.codec import dumps, loads
 
-    change_plan = loads(ChangePlan, _bytes(plan_file), str(plan_file))
-    where = intent or plan_file.parent / change_plan.intent
-    plan = load_plan(where, state=state)
-    paths = state_paths(where, state)
+    if (plan_file is None) == (resume is None):
+        raise click.UsageError("give PLAN, or --resume RUN")
+    if plan_file is not None:
+        change_plan = loads(ChangePlan, _bytes(plan_file), str(plan_file))
+        where = intent or plan_file.parent / change_plan.intent
+        paths = state_paths(where, state)
+    else:
+        where = intent_of(intent)
+        paths = state_paths(where, state)
+        resume = named_run(paths.runs, resume or "last")
+        change_plan = plan_of_run(paths.runs, resume)
+    # What is pushed is given for good: numbers must not move when the intent grows.
+    plan = load_plan(where, state=state, write_ledger=True)
     active = [name for name, change in change_plan.changes.items() if change.method != "none" and not change.refused]
+    switches_of(plan, [*only, *accept_impact])
     if only:
-        switches_of(plan, only)
         active = [name for name in active if name in only]
+    options = Options(
+        break_lock=break_lock,
+        commit_confirm=not no_confirm,
+        only=frozenset(only) if only else None,
+        run_deadline_s=float(deadline or Options.RUN_DEADLINE_S),
+        idle=expand(idle_nodes) if idle_nodes else (),
+        accepted=accept_impact,
+        accept_mixed=accept_mixed,
+    )
+    agree(change_plan, plan, options)
     if not yes:
         click.echo(plan_text(change_plan), err=True)
         if not click.confirm(f"Apply this to {len(active)} switches of {change_plan.fabric}?", err=True):
@@ -72,22 +104,13 @@ def command(
     health = LiveHealth(plan, where, state, login)
     if active and not no_health:
         health.remember(active)
-    options = Options(
-        break_lock=break_lock,
-        commit_confirm=not no_confirm,
-        only=frozenset(only) if only else None,
-        run_deadline_s=float(deadline or Options.RUN_DEADLINE_S),
-    )
-    with _progress(not quiet and not as_json) as processors:
-        run = apply(
-            change_plan,
-            nornir_of(plan, login, active),
-            plan,
-            (lambda _wave, _changed: {}) if no_health else health,
-            paths.runs,
-            options=options,
-            processors=processors,
-        )
+    judge: Health = (lambda _wave, _changed: {}) if no_health else health
+    nornir = nornir_of(plan, login, active)
+    with progress(not quiet and not as_json) as processors:
+        if resume is not None:
+            run = go_on(paths.runs, resume, nornir, plan, judge, options=options, processors=processors)
+        else:
+            run = apply(change_plan, nornir, plan, judge, paths.runs, options=options, processors=processors)
     unwell = {} if no_health or not active or not _all_good(run) else health.unwell(active)
     if as_json:
         click.echo(dumps({**run_document(run), "unwell": unwell}), nl=False)
@@ -132,7 +155,8 @@ def _bytes(path: Path) -> bytes:
 
 
 @contextmanager
-def _progress(shown: bool) -> Iterator[Callable[[str, int], Sequence[Any]] | None]:
+def progress(shown: bool) -> Iterator[Callable[[str, int], Sequence[Any]] | None]:
+    """A bar for each part of a run when a person looks, None otherwise."""
     import sys
 
     if not shown or not sys.stderr.isatty():

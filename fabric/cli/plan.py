@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from fabric.deploy.reading import Reading
     from fabric.values.change import ChangePlan
+    from fabric.values.plan import Plan
 
 
 @click.command()
@@ -93,6 +95,21 @@ def plan_live(
     said: Callable[[int, str], None] | None = None,
 ) -> ChangePlan:
     """The plan of a live fabric. `beside` is where it will be written: the intent is named relative to it."""
+    return read_live(intent, state, only, release, by_reload, templates, beside=beside, said=said)[1]
+
+
+def read_live(
+    intent: Path,
+    state: Path | None,
+    only: tuple[str, ...] = (),
+    release: tuple[str, ...] = (),
+    by_reload: tuple[str, ...] = (),
+    templates: Path | None = None,
+    *,
+    beside: Path | None = None,
+    said: Callable[[int, str], None] | None = None,
+) -> tuple[Plan, ChangePlan, Mapping[str, Reading]]:
+    """The Plan, the differences of the live fabric from it, and what was read."""
     import os
     import time
 
@@ -118,7 +135,7 @@ def plan_live(
     )
     desired = {name: render_switch(plan, name, templates) for name in readings}
     where = os.path.relpath(intent, beside.parent if beside is not None else Path())
-    return make_plan(
+    made = make_plan(
         plan,
         desired,
         readings,
@@ -129,6 +146,7 @@ def plan_live(
         release=releases,
         by_reload=by_reload,
     )
+    return plan, made, readings
 
 
 @contextmanager

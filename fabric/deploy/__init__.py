@@ -4,6 +4,7 @@ Health checks are an argument: this room judges no fabric. `fabric.deploy.planni
 writes them for people.
 """
 
-from fabric.deploy.roll import Health, Options, apply, good
+from fabric.deploy.again import resume, rollback
+from fabric.deploy.roll import Health, Options, agree, apply, good
 
-__all__ = ["Health", "Options", "apply", "good"]
+__all__ = ["Health", "Options", "agree", "apply", "good", "resume", "rollback"]

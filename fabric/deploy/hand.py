@@ -52,9 +52,10 @@ exit "$(cat "$d/rc")"
 class Hand:
     """One switch's session in one run. `note` takes each exchange as it happens, for the record on disk."""
 
-    def __init__(self, session: Session, run_id: str, note: Callable[[Exchange], None]) -> None:
+    def __init__(self, session: Session, run_id: str, note: Callable[[Exchange], None], attempt: int = 0) -> None:
         self.session = session
-        self.run_id = run_id
+        # A resumed run starts its steps anew on a switch that was put back: other names, so that they do run.
+        self.run_id = run_id if not attempt else f"{run_id}.{attempt}"
         self.exchanges: list[Exchange] = []
         self._note = note
 

@@ -9,11 +9,11 @@ from fabric.change import Hold, compute
 from fabric.change.frr_diff import frr_diff
 from fabric.deploy.preflight import identity
 from fabric.deploy.reading import Reading
-from fabric.deploy.waves import mixed_hazards, waves
+from fabric.deploy.waves import hazards, waves
 from fabric.values.change import ChangePlan, DeviceChange, Impact, Step
 from fabric.values.codec import plain
 from fabric.values.device_config import DeviceConfig
-from fabric.values.plan import Plan
+from fabric.values.plan import Network, Plan
 
 
 def make_plan(
@@ -56,11 +56,12 @@ def make_plan(
         changes[name] = change
         if reading.pending is not None:
             notes.append(f"{name}: run {reading.pending.get('run_id')} awaits confirmation on it")
-    for reason, names in mixed_hazards(changes).items():
-        notes.append(
-            f"mixed-state hazard while it rolls over {len(names)} switches: {reason}; "
-            "do it on an idle fabric, or in two compatible steps"
-        )
+    half = hazards(changes)
+    notes += [
+        f"while it rolls over {len(names)} switches, {reason}: do it on an idle fabric or in two compatible steps"
+        for reason, names in half.items()
+    ]
+    spines, uplinks = spare(plan)
     changed = {name for name, change in changes.items() if change.method != "none"}
     return ChangePlan(
         fabric=plan.name,
@@ -68,11 +69,21 @@ def make_plan(
         intent_hash=plan.intent_hash,
         created_at=now,
         changes=changes,
-        waves=waves(plan, changes),
+        waves=waves(plan, changes, spare_spines=spines, spare_uplinks=uplinks, down=frozenset(unreachable or ())),
         unreachable=dict(unreachable or {}),
         notes=tuple(dict.fromkeys([*plan.notes, *notes])),
         desired={name: plain(desired[name]) for name in changes if name in changed},
+        hazards=half,
     )
+
+
+def spare(plan: Plan) -> tuple[int | None, int | None]:
+    """Spines, and uplinks of one leaf, that the compute fabric can be without before a leaf has less up than down."""
+    from fabric.design.capacity import measure
+    from fabric.design.census import take
+
+    capacity = measure(plan, take(plan), Network.COMPUTE)
+    return capacity.survives_spines, capacity.survives_uplinks_per_leaf
 
 
 def _file_too(change: DeviceChange, desired: DeviceConfig, reading: Reading) -> DeviceChange:

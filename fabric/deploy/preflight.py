@@ -81,12 +81,12 @@ def state(
     if digest(reading.config, desired) != base_digest:
         refuse.append("its running configuration has moved since the plan was made; plan again")
     lock = reading.lock
-    if lock is not None and lock.run_id != run_id:
+    if lock is not None and not same_run(lock.run_id, run_id):
         if break_lock:
             note.append(f"the lock of {lock.says(now)} was broken on purpose")
         else:
             refuse.append(f"somebody else pushes to it: {lock.says(now)} (--break-lock when that run is dead)")
-    if reading.pending is not None and reading.pending.get("run_id") != run_id:
+    if reading.pending is not None and not same_run(str(reading.pending.get("run_id")), run_id):
         refuse.append(
             f"run {reading.pending.get('run_id')} awaits confirmation on it; `railfab rollback` or let its timer end it"
         )
@@ -103,6 +103,11 @@ def state(
     if running and release and not _same_release(running, release):
         note.append(f"it runs SONiC {running}, the intent is for {release}")
     return refuse, note
+
+
+def same_run(one: str, other: str | None) -> bool:
+    """Whether two ids on a switch are of one run; a resumed run has a number after a dot."""
+    return other is not None and one.partition(".")[0] == other.partition(".")[0]
 
 
 def _same_release(running: str, wanted: str) -> bool:

@@ -25,6 +25,8 @@ class Record:
     def __init__(self, folder: Path, run_id: str) -> None:
         self.folder = folder
         self.run_id = run_id
+        # Counts how often the run was gone on with: the steps of a switch are named by it there.
+        self.attempt = 0
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True)
         # Opened for append: a resumed run goes on in the same journal. Flushed a line at a time: kill -9 loses none.
@@ -36,7 +38,9 @@ class Record:
 
     def state(self, device: str, outcome: Outcome, state: str, error: str | None = None) -> None:
         """A switch is in another state now."""
-        self._write({"device": device, "outcome": outcome.value, "state": state, "error": error})
+        self._write(
+            {"device": device, "outcome": outcome.value, "state": state, "error": error, "attempt": self.attempt}
+        )
 
     def event(self, what: str, **facts: object) -> None:
         """Something about the run as a whole: a wave, a gate, a stop."""
@@ -66,7 +70,7 @@ def start(runs: Path, plan: ChangePlan, *, now: float | None = None) -> Record:
             continue
         record = Record(runs / run_id, run_id)
         write_whole(record.folder / "plan.json", dumps(plan))
-        record.event("started", by=owner())
+        record.event("started", by=owner(), pid=os.getpid(), machine=socket.gethostname())
         return record
     raise InputError(Problem("too many runs in one second", "wait a moment", file=str(runs)))
 
@@ -75,9 +79,7 @@ def open_run(runs: Path, run_id: str) -> Record:
     """A run that was there before; InputError names the runs when it is not one of them."""
     folder = runs / run_id
     if not (folder / "journal.jsonl").is_file():
-        known = sorted(path.name for path in runs.iterdir() if path.is_dir()) if runs.is_dir() else []
-        shown = ", ".join(known[-5:]) or "none"
-        raise InputError(Problem(f"there is no run {run_id}", f"the last ones are: {shown}", file=str(runs)))
+        raise InputError(Problem(f"there is no run {run_id}", f"the last ones are: {_known(runs)}", file=str(runs)))
     return Record(folder, run_id)
 
 
@@ -85,6 +87,29 @@ def plan_of(record: Record) -> ChangePlan:
     """The plan a run was started with."""
     path = record.folder / "plan.json"
     return loads(ChangePlan, path.read_bytes(), str(path))
+
+
+def plan_of_run(runs: Path, run_id: str) -> ChangePlan:
+    """The plan of a run by its name; InputError when there is no such run."""
+    path = runs / run_id / "plan.json"
+    if not path.is_file():
+        raise InputError(Problem(f"there is no run {run_id}", f"the last ones are: {_known(runs)}", file=str(runs)))
+    return loads(ChangePlan, path.read_bytes(), str(path))
+
+
+def named_run(runs: Path, name: str) -> str:
+    """A run's name; `last` is the newest."""
+    if name != "last":
+        return name
+    known = sorted(path.name for path in runs.iterdir() if (path / "plan.json").is_file()) if runs.is_dir() else []
+    if not known:
+        raise InputError(Problem("there is no run yet", "railfab apply PLAN makes one", file=str(runs)))
+    return known[-1]
+
+
+def _known(runs: Path) -> str:
+    known = sorted(path.name for path in runs.iterdir() if path.is_dir()) if runs.is_dir() else []
+    return ", ".join(known[-5:]) or "none"
 
 
 def last_states(folder: Path) -> dict[str, DeviceRun]:
@@ -106,6 +131,19 @@ def last_states(folder: Path) -> dict[str, DeviceRun]:
     from dataclasses import replace
 
     return {device: replace(run, exchanges=tuple(exchanges.get(device, ()))) for device, run in states.items()}
+
+
+def last_attempts(folder: Path) -> dict[str, int]:
+    """By which attempt each switch was last worked on."""
+    attempts: dict[str, int] = {}
+    for line in (folder / "journal.jsonl").read_text(encoding="utf-8").splitlines():
+        try:
+            data = json.loads(line)
+        except ValueError:
+            continue
+        if "outcome" in data:
+            attempts[data["device"]] = int(data.get("attempt", 0))
+    return attempts
 
 
 def owner() -> str:

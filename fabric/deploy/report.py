@@ -30,7 +30,7 @@ def plan_document(plan: ChangePlan) -> dict[str, Any]:
             {
                 "name": name,
                 "status": status,
-                "changes": [_step(step) for step in change.steps],
+                "changes": [step_document(step) for step in change.steps],
                 "error": change.refused,
                 "method": change.method,
                 "impact": WORDS[change.impact],
@@ -110,7 +110,7 @@ def groups(changes: Iterable[DeviceChange]) -> list[tuple[list[str], DeviceChang
     found: dict[str, tuple[list[str], DeviceChange]] = {}
     for change in changes:
         key = hashlib.sha256(
-            json.dumps([change.method, change.refused, [_step(step) for step in change.steps]]).encode()
+            json.dumps([change.method, change.refused, [step_document(step) for step in change.steps]]).encode()
         ).hexdigest()
         found.setdefault(key, ([], change))[0].append(change.device)
     return sorted(found.values(), key=lambda pair: -len(pair[0]))
@@ -122,17 +122,17 @@ def plan_text(plan: ChangePlan, *, verbose: bool = False) -> str:
     changing = [change for change in plan.changes.values() if change.method != "none" or change.refused]
     for names, change in groups(changing):
         lines.append("")
-        lines.append(f"{_names(names)}  [{WORDS[change.impact]}, {change.method}]")
+        lines.append(f"{shown_names(names)}  [{WORDS[change.impact]}, {change.method}]")
         if change.refused:
             lines.append(f"  REFUSED: {change.refused}")
         limit = len(change.steps) if verbose else (12 if change.method == "reload" else _SHOWN)
-        lines += [f"  {_shown(step)}" for step in change.steps[:limit]]
+        lines += [f"  {shown_step(step)}" for step in change.steps[:limit]]
         if len(change.steps) > limit:
             lines.append(f"  and {len(change.steps) - limit} more (-v or --json show all)")
         if change.ports_flapped:
-            lines.append(f"  ports that flap: {_names(list(change.ports_flapped))}")
+            lines.append(f"  ports that flap: {shown_names(list(change.ports_flapped))}")
         if change.sessions_reset:
-            lines.append(f"  sessions that reset: {_names(list(change.sessions_reset))}")
+            lines.append(f"  sessions that reset: {shown_names(list(change.sessions_reset))}")
         lines += [f"  $ {command}" for command in change.commands]
     lines += _ends(plan)
     return "\n".join(lines) + "\n"
@@ -145,21 +145,21 @@ def plan_markdown(plan: ChangePlan) -> str:
     if plan.waves:
         lines += ["| wave | switches | costs | drained | gate |", "|---|---|---|---|---|"]
         lines += [
-            f"| {wave.name} | {_names(list(wave.devices))} | {WORDS[wave.impact]} | "
+            f"| {wave.name} | {shown_names(list(wave.devices))} | {WORDS[wave.impact]} | "
             f"{'yes' if wave.drain else ''} | {'yes' if wave.gate else ''} |"
             for wave in plan.waves
         ]
         lines.append("")
     changing = [change for change in plan.changes.values() if change.method != "none" or change.refused]
     for names, change in groups(changing):
-        lines += [f"## {_names(names)}", ""]
+        lines += [f"## {shown_names(names)}", ""]
         if change.refused:
             lines += [f"**Refused:** {change.refused}", ""]
         lines += [f"{WORDS[change.impact]}; by {change.method}.", ""]
         if change.ports_flapped:
-            lines += [f"Ports that flap: {_names(list(change.ports_flapped))}.", ""]
+            lines += [f"Ports that flap: {shown_names(list(change.ports_flapped))}.", ""]
         if change.sessions_reset:
-            lines += [f"Sessions that reset: {_names(list(change.sessions_reset))}.", ""]
+            lines += [f"Sessions that reset: {shown_names(list(change.sessions_reset))}.", ""]
         lines += ["| what | now | then | costs | because |", "|---|---|---|---|---|"]
         for step in change.steps[:200]:
             where = step.key if step.field is None else f"{step.key} {step.field}"
@@ -222,6 +222,17 @@ def run_text(run: Run) -> str:
     return "\n".join(lines) + "\n"
 
 
+def rollback_text(plan: ChangePlan, run_id: str) -> str:
+    """What putting a run back costs: the same ports and sessions as making it, once more."""
+    changing = [change for change in plan.changes.values() if change.method != "none" and not change.refused]
+    lines = [f"run {run_id} of {plan.fabric}: putting {_many(len(changing), 'switch', 'switches')} back costs again"]
+    for names, change in groups(changing):
+        flaps = f", ports that flap: {shown_names(list(change.ports_flapped))}" if change.ports_flapped else ""
+        resets = f", sessions that reset: {shown_names(list(change.sessions_reset))}" if change.sessions_reset else ""
+        lines.append(f"  {shown_names(names)}: {WORDS[change.impact]}{flaps}{resets}")
+    return "\n".join(lines) + "\n"
+
+
 def _ends(plan: ChangePlan) -> list[str]:
     lines: list[str] = []
     held = [(name, one) for name, change in plan.changes.items() for one in change.held]
@@ -238,7 +249,8 @@ def _ends(plan: ChangePlan) -> list[str]:
     return lines
 
 
-def _step(step: Step) -> dict[str, Any]:
+def step_document(step: Step) -> dict[str, Any]:
+    """One difference as JSON."""
     return {
         "table": step.table,
         "key": step.key,
@@ -252,7 +264,8 @@ def _step(step: Step) -> dict[str, Any]:
     }
 
 
-def _shown(step: Step) -> str:
+def shown_step(step: Step) -> str:
+    """One difference as a line."""
     where = f"{step.table}|{step.key}" + (f" {step.field}" if step.field else "")
     sign = "+" if step.before is None else "-" if step.after is None else "~"
     values = " -> ".join(value for value in (step.before, step.after) if value is not None)
@@ -261,7 +274,8 @@ def _shown(step: Step) -> str:
     return f"{sign} {where}: {values}{cost}"
 
 
-def _names(names: Sequence[str]) -> str:
+def shown_names(names: Sequence[str]) -> str:
+    """Names, the first of many."""
     return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:6])} and {len(names) - 6} more"
 
 

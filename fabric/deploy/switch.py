@@ -12,19 +12,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from shlex import quote
 
-from fabric.change import Mark, digest, mark_of, residue
+from fabric.change import Mark, digest, is_ours, mark_of, residue
 from fabric.change.compute import effective
 from fabric.change.frr_diff import frr_diff
 from fabric.deploy import preflight, undo
-from fabric.deploy.hand import REBOOTED, VANISHED, Hand
-from fabric.deploy.reading import FRR_FILE, LOCK, MARK, Lock, Reading, read
-from fabric.errors import CollectError, PushError, TransportError
+from fabric.deploy.drain import drain, undrain
+from fabric.deploy.hand import Hand
+from fabric.deploy.proof import lost_after_reload, patch_problem, reason
+from fabric.deploy.reading import LOCK, MARK, Lock, Reading, read
+from fabric.errors import CollectError, PushError, RailfabError, TransportError
 from fabric.transport.session import Answer
 from fabric.values.change import DeviceChange, Exchange, Outcome
 from fabric.values.codec import plain
 from fabric.values.device_config import DeviceConfig
 from fabric.values.ownership import merged
-from fabric.values.plan import Plan
+from fabric.values.plan import Plan, PortUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Deadlines:
     reload: float = 900.0
     ready: float = 300.0
     read_back: float = 20.0
+    drain: float = 180.0
     # The switch undoes the run by itself this long after it was armed, unless confirmed.
     confirm: int = 1800
 
@@ -54,6 +57,7 @@ class Order:
     deadlines: Deadlines = field(default_factory=Deadlines)
     break_lock: bool = False
     commit_confirm: bool = True
+    drain: bool = False
 
 
 class SwitchPush:
@@ -65,9 +69,9 @@ class SwitchPush:
         self.notes: list[str] = []
         self.touched = False
         self.locked = False
+        self.drained = False
         self._say = say
         self._before: Reading | None = None
-        self._running_frr: str | None = None
 
     @property
     def change(self) -> DeviceChange:
@@ -95,20 +99,28 @@ class SwitchPush:
         if refused:
             raise PushError(f"{'; '.join(refused)}; nothing was changed")
         self._before = reading
-        self._running_frr = reading.config.frr
         self._take_lock()
-        self._must("keep what is there", "sh -s", stdin=undo.keep_script(hand.folder, order.run_id).encode())
+        self._must("keep what is there", "sh -s", stdin=undo.keep_script(hand.folder, hand.run_id).encode())
         script = undo.undo_script(
-            hand.folder, order.run_id, method=self.change.method, frr_commands=self._commands_back()
+            hand.folder, hand.run_id, method=self.change.method, frr_commands=self._commands_back()
         )
         hand.put("write the way back", script.encode(), f"{hand.folder}/undo.sh")
         if order.commit_confirm:
-            pending = {"run_id": order.run_id, "owner": order.owner, "since": time.time(), "boot_id": reading.boot_id}
-            arm = undo.arm_script(hand.folder, order.run_id, order.deadlines.confirm, json.dumps(pending))
+            pending = {"run_id": hand.run_id, "owner": order.owner, "since": time.time(), "boot_id": reading.boot_id}
+            arm = undo.arm_script(hand.folder, hand.run_id, order.deadlines.confirm, json.dumps(pending))
             self._must("arm the timer that undoes it", "sh -s", stdin=arm.encode())
+        if order.drain:
+            self.drained = True
+            ports = [name for name, port in order.plan.switches[hand.name].ports.items() if port.use is PortUse.FABRIC]
+            try:
+                drain(hand, ports, patience_s=order.deadlines.drain)
+            except RailfabError:
+                undrain(hand)
+                raise
 
     def carry_out(self) -> None:
         """Make the change and prove it by reading back. Nothing is saved yet."""
+        self._must("from here on", undo.changing_script(self.hand.folder))
         self.touched = True
         self._say(Outcome.PENDING, "changing", None)
         if self.change.method == "reload":
@@ -124,15 +136,31 @@ class SwitchPush:
         self._prove()
         self._say(Outcome.PENDING, "changed, read back as planned, not saved", None)
 
+    def examine(self) -> str:
+        """What a run that was killed left here: `done`, `untouched`, `put back`, or `half`. Changes nothing."""
+        hand = self.hand
+        hand.session.open(self.order.deadlines.open)
+        undone = hand.ask("was it put back?", f"cat {quote(hand.folder)}/undone 2>/dev/null").stdout.strip()
+        reading = self._read()
+        self.touched = True
+        self.locked = reading.lock is not None and preflight.same_run(reading.lock.run_id, hand.run_id)
+        if digest(reading.config, self.order.desired.tables) == self.change.base_digest:
+            return "put back" if undone == "0" else "untouched"
+        if not undone and not residue(self.order.desired, reading.config, self.change):
+            return "done"
+        return "half"
+
     def settle(self) -> None:
         """Keep the change: frr.conf in place, saved, marked, confirmed, unlocked."""
         hand, order = self.hand, self.order
         hand.session.open(order.deadlines.open)
-        confirm = hand.ask("confirm", "sh -s", stdin=undo.confirm_script(hand.folder, order.run_id).encode())
+        confirm = hand.ask("confirm", "sh -s", stdin=undo.confirm_script(hand.folder, hand.run_id).encode())
         if confirm.rc == 4:
             raise PushError("the switch put itself back before it could be confirmed (its timer ran out)")
         if not confirm.ok:
-            raise PushError(f"could not be confirmed: {_reason(confirm)}; its timer will put it back")
+            raise PushError(f"could not be confirmed: {reason(confirm)}; its timer will put it back")
+        if self.drained:
+            undrain(hand)
         if self.change.frr_text is not None and self.change.method != "reload":
             self._install_frr()
         self._must("save", "config save -y", deadline_s=order.deadlines.patch)
@@ -140,29 +168,76 @@ class SwitchPush:
         self.release()
         self._say(Outcome.APPLIED, "changed, saved", None)
 
-    def undo(self) -> str:
+    def undo(self, step: str = "undo") -> str:
         """Put the switch back; returns what state it is in. PushError says what still differs (F022)."""
         hand, order = self.hand, self.order
         if not self.touched:
             self.release()
             return "nothing was changed"
-        answer = hand.once("undo", f"sh {quote(hand.folder)}/undo.sh", deadline_s=order.deadlines.reload)
-        self._wait_back(answer)
+        answer = hand.once(step, f"sh {quote(hand.folder)}/undo.sh", deadline_s=order.deadlines.reload)
+        self.put_back(answer)
+        self.release()
+        return "put back to what it ran before"
+
+    def go_back(self, run_id: str, *, saved: bool) -> str:
+        """Undo a run that is over; `saved` says that it had kept its change here."""
+        hand = self.hand
+        hand.session.open(self.order.deadlines.open)
         reading = self._read()
-        base = self._before
-        if base is not None and base.config.frr is not None and reading.config.frr is not None:
-            left = frr_diff(base.config.frr, reading.config.frr)
+        if saved and reading.mark is not None and not preflight.same_run(reading.mark.run_id, run_id):
+            raise PushError(
+                f"run {reading.mark.run_id} has changed it since; put that one back first; nothing was changed"
+            )
+        lock = reading.lock
+        if lock is not None and not preflight.same_run(lock.run_id, run_id) and not self.order.break_lock:
+            raise PushError(f"somebody else pushes to it: {lock.says(time.time())}; nothing was changed")
+        self._take_lock()
+        self.touched = True
+        self._must(
+            "clear what an earlier way back left", f"rm -rf {quote(hand.folder)}/undoing {quote(hand.folder)}/undone"
+        )
+        state = self.undo(f"undo-{int(time.time())}")
+        if saved:
+            self.hand.session.open(self.order.deadlines.open)
+            self._must("save", "config save -y", deadline_s=self.order.deadlines.patch)
+            state += ", saved"
+        return state
+
+    def leave(self) -> None:
+        """A switch that a dead run prepared, or that was put back: no lock, no timer, nothing pending."""
+        hand = self.hand
+        clear = f"rm -f {quote(hand.folder)}/changing"
+        hand.ask("it is as it was", clear)
+        script = undo.abandon_script(hand.folder, hand.run_id)
+        hand.ask("leave it as it was", "sh -s", stdin=script.encode())
+        self.release()
+        self.touched = False
+
+    def put_back(self, answer: Answer) -> None:
+        """After the way back was run: wait, let traffic back, mend what is left of routing, and prove it."""
+        hand, order = self.hand, self.order
+        self._wait_back(answer)
+        if self.drained:
+            undrain(hand)
+        kept = hand.ask("routing as it ran before", f"cat {quote(hand.folder)}/kept/frr.running", quiet=True)
+        reading = self._read()
+        if kept.ok and "router bgp" in kept.stdout and reading.config.frr is not None:
+            left = frr_diff(kept.stdout, reading.config.frr)
             if left.commands:
                 self._vtysh("undo-rest", left.commands)
                 reading = self._read()
         if digest(reading.config, order.desired.tables) != self.change.base_digest:
-            differs = self._differs(reading)
             raise PushError(
                 "rollback failed, the live configuration differs from what ran before: "
-                f"{differs}; the switch said: {_reason(answer)}"
+                f"{self._differs(reading)}; the switch said: {reason(answer)}"
             )
+
+    def abandon(self) -> None:
+        """Leave a switch that was prepared and not changed as if nobody had been there."""
+        if self._before is not None:
+            script = undo.abandon_script(self.hand.folder, self.hand.run_id)
+            self.hand.ask("leave it as it was", "sh -s", stdin=script.encode())
         self.release()
-        return "put back to what it ran before"
 
     def release(self) -> None:
         """Give the lock back, if it is ours."""
@@ -192,15 +267,33 @@ class SwitchPush:
         path = f"{self.hand.folder}/patch.json"
         text = json.dumps([plain(operation) for operation in self.change.patch], indent=1)
         self.hand.put("patch", text.encode(), path)
+        self._dry_run(path)
         answer = self.hand.once("patch", f"config apply-patch {path}", deadline_s=self.order.deadlines.patch)
         problem = patch_problem(answer)
         if problem is not None:
             raise PushError(f"the patch was not applied: {problem}")
 
+    def _dry_run(self, path: str) -> None:
+        """Let the updater judge the patch first; when it refuses, ask whether it refuses what runs now (F024)."""
+        deadline = self.order.deadlines.patch
+        answer = self.hand.once("dry-run", f"config apply-patch -d {path}", deadline_s=deadline)
+        if answer.ok or re.search(r"no such option", answer.stderr, re.IGNORECASE):
+            return
+        self._must("nothing was changed after all", f"rm -f {quote(self.hand.folder)}/changing")
+        self.touched = False
+        empty = self.hand.once("dry-run-nothing", "echo '[]' | config apply-patch -d /dev/stdin", deadline_s=deadline)
+        if not empty.ok:
+            blockers = "; ".join(self.change.foreign[:3]) or reason(empty)
+            raise PushError(
+                f"the updater refuses what the switch runs already, before our change: {blockers}; mend that first; "
+                "nothing was changed"
+            )
+        raise PushError(f"the updater refuses the patch: {reason(answer)}; nothing was changed")
+
     def _routing(self) -> None:
         text = self.change.frr_text
         if text is not None:
-            on_switch, inside = undo.frr_path(self.order.run_id, "whole")
+            on_switch, inside = undo.frr_path(self.hand.run_id, "whole")
             self.hand.put("frr.conf for a check", text.encode(), on_switch, mode=0o644)
             try:
                 self._must("check frr.conf", f"docker exec {undo.CONTAINER} vtysh -C -f {inside}")
@@ -209,7 +302,7 @@ class SwitchPush:
         self._vtysh("frr", self.change.frr_commands)
 
     def _vtysh(self, name: str, commands: Sequence[str]) -> None:
-        on_switch, inside = undo.frr_path(self.order.run_id, name)
+        on_switch, inside = undo.frr_path(self.hand.run_id, name)
         self.hand.put(f"routing commands ({name})", ("\n".join(commands) + "\n").encode(), on_switch, mode=0o644)
         check = f"docker exec {undo.CONTAINER} vtysh -C -f {inside}"
         run = f"docker exec {undo.CONTAINER} vtysh -f {inside}"
@@ -217,16 +310,19 @@ class SwitchPush:
             name, f"{check} && {run}; rc=$?; rm -f {on_switch}; exit $rc", deadline_s=self.order.deadlines.step
         )
         if not answer.ok:
-            raise PushError(f"FRR refused the routing commands: {_reason(answer)}")
+            raise PushError(f"FRR refused the routing commands: {reason(answer)}")
 
     def _reload(self) -> None:
         order, hand = self.order, self.hand
+        if self._before is not None and not is_ours(order.desired.tables, self._before.config.tables):
+            # A factory box asks DHCP for a configuration and would overwrite ours (sonic-utilities:config ztp).
+            self._must("stop zero-touch provisioning", "[ ! -x /usr/bin/ztp ] || config ztp disable -y")
         config = hand.ask("what the image keeps", "sonic-cfggen -d --print-data", quiet=True)
         try:
             base = json.loads(config.stdout)
             assert isinstance(base, dict)
         except (ValueError, AssertionError):
-            raise PushError(f"its CONFIG_DB could not be read whole: {_reason(config)}; nothing was changed") from None
+            raise PushError(f"its CONFIG_DB could not be read whole: {reason(config)}; nothing was changed") from None
         target = merged(order.desired.tables, base)
         path = f"{hand.folder}/config_db.json"
         hand.put("whole configuration", json.dumps(target, indent=1).encode(), path)
@@ -234,7 +330,7 @@ class SwitchPush:
             self._install_frr()
         answer = hand.once("reload", f"config reload -y -f {path}", deadline_s=order.deadlines.reload)
         if not answer.ok:
-            raise PushError(f"config reload failed: {_reason(answer)}")
+            raise PushError(f"config reload failed: {reason(answer)}")
         self._wait_ready()
 
     def _install_frr(self) -> None:
@@ -244,21 +340,38 @@ class SwitchPush:
         self._must("put frr.conf in place", "sh -s", stdin=undo.install_frr_script(source).encode())
 
     def _wait_ready(self) -> None:
-        """After a reload: wait until the switch answers and runs what it was given, routing included."""
+        """After a reload: wait until the switch runs what it was given; put back what the reload itself lost, once."""
         until = time.monotonic() + self.order.deadlines.ready
-        problem = "it did not answer"
+        half_time = time.monotonic() + self.order.deadlines.ready / 3
+        problem, healed = "it did not answer", False
         while time.monotonic() < until:
             try:
                 self.hand.session.open(min(20.0, max(1.0, until - time.monotonic())))
-                lost = lost_after_reload(self._read(), self.order)
+                lost = lost_after_reload(self._read(), self.order.desired)
                 if not lost:
                     return
                 problem = "; ".join(lost)
+                gone = any("is gone" in one or "not the one" in one or "routing mode" in one for one in lost)
+                if not healed and (gone or time.monotonic() > half_time):
+                    healed = True
+                    self._heal(problem)
             except (TransportError, CollectError) as error:
                 problem = str(error)
                 self.hand.session.close()
-            time.sleep(1.0)
+            time.sleep(0.5)
         raise PushError(f"after the reload: {problem}")
+
+    def _heal(self, problem: str) -> None:
+        """A reload lost our routing (public reports, sonic.md 1.7): put mode and file back, restart bgp, and say so."""
+        self.notes.append(f"the reload lost our routing ({problem}); mode and frr.conf were put back, bgp restarted")
+        metadata = self.order.desired.tables.get("DEVICE_METADATA", {}).get("localhost", {})
+        mode = metadata.get("docker_routing_config_mode")
+        if isinstance(mode, str):
+            key = "'DEVICE_METADATA|localhost' docker_routing_config_mode"
+            self.hand.ask("put the routing mode back", f"sonic-db-cli CONFIG_DB HSET {key} {quote(mode)}")
+        if self.order.desired.frr is not None:
+            self._install_frr()
+        self._must("restart bgp", "systemctl restart bgp", deadline_s=self.order.deadlines.reload)
 
     def _wait_back(self, answer: Answer) -> None:
         if self.change.method != "reload" or not answer.ok:
@@ -291,14 +404,15 @@ class SwitchPush:
         self.hand.put("mark", json.dumps(plain(mark)).encode(), MARK, mode=0o644)
 
     def _commands_back(self) -> Sequence[str]:
-        if not self.change.frr_commands or self._running_frr is None or self.order.desired.frr is None:
+        before = self._before.config.frr if self._before else None
+        if not self.change.frr_commands or before is None or self.order.desired.frr is None:
             return ()
-        return frr_diff(self._running_frr, self.order.desired.frr).commands
+        return frr_diff(before, self.order.desired.frr).commands
 
     def _differs(self, reading: Reading) -> str:
         base = self._before
         if base is None:
-            return "unknown (the run that made the change was killed)"
+            return "in rows that cannot be named any more (the run that made the change was killed)"
         now = DeviceConfig(self.hand.name, base.config.tables, base.config.frr)
         left = residue(now, reading.config, self.change)
         return "; ".join(left[:6]) or "in rows railfab does not own"
@@ -315,44 +429,8 @@ class SwitchPush:
     def _must(self, what: str, command: str, *, deadline_s: float | None = None, stdin: bytes | None = None) -> Answer:
         answer = self.hand.ask(what, command, deadline_s=deadline_s or self.order.deadlines.step, stdin=stdin)
         if not answer.ok:
-            raise PushError(f"{what}: {_reason(answer)}")
+            raise PushError(f"{what}: {reason(answer)}")
         return answer
-
-
-def patch_problem(answer: Answer) -> str | None:
-    """Why `config apply-patch` did not do it, None when it did. Its success line alone proves nothing (F023)."""
-    text = f"{answer.stdout}\n{answer.stderr}"
-    if answer.rc in (REBOOTED, VANISHED):
-        return answer.stderr.strip()
-    scopes = re.search(r"on the following scopes:?\s*(.*)", text, re.DOTALL)
-    failed = re.findall(r"^\s*-\s*(.+)$", scopes[1], re.MULTILINE) if scopes else []
-    if failed:
-        return f"some parts were applied and these were not: {'; '.join(failed[:5])}"
-    if not answer.ok or re.search(r"^(Error|Failed)\b", text, re.MULTILINE):
-        return _reason(answer)
-    return None if "Patch applied successfully" in text else f"no word of success: {_reason(answer)}"
-
-
-def lost_after_reload(reading: Reading, order: Order) -> list[str]:
-    """What a reload lost: routing mode, frr.conf, or the neighbours in the running FRR (sonic.md 1.7)."""
-    lost = []
-    wanted = order.desired.tables.get("DEVICE_METADATA", {}).get("localhost", {})
-    there = reading.config.tables.get("DEVICE_METADATA", {}).get("localhost", {})
-    mode = "docker_routing_config_mode"
-    if wanted.get(mode) != there.get(mode):
-        lost.append(f"the routing mode is {there.get(mode)}, not {wanted.get(mode)}")
-    if order.desired.frr is not None:
-        if reading.frr_file is None:
-            lost.append(f"{FRR_FILE} is gone")
-        elif frr_diff(order.desired.frr, reading.frr_file).steps:
-            lost.append(f"{FRR_FILE} is not the one that was put there")
-        if reading.config.frr is None:
-            lost.append("FRR does not answer yet")
-        else:
-            steps = frr_diff(order.desired.frr, reading.config.frr).steps
-            if steps:
-                lost.append(f"FRR runs without {len(steps)} of our lines")
-    return lost
 
 
 def order_for(
@@ -360,9 +438,3 @@ def order_for(
 ) -> Order:
     """The order of one switch: what was planned, with what is held left as it is."""
     return Order(run_id, owner, plan, change, effective(desired, change), **more)  # type: ignore[arg-type]
-
-
-def _reason(answer: Answer) -> str:
-    lines = [line.strip() for line in (answer.stderr or answer.stdout).splitlines() if line.strip()]
-    text = lines[-1] if lines else "no reason given"
-    return text if answer.rc in (0, None) else f"{text} (exit status {answer.rc})"

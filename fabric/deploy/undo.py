@@ -41,6 +41,7 @@ mkdir -p {kept} {FOLDER}
 [ -e {kept}/done ] && exit 0
 sonic-cfggen -d --print-data >{kept}/running.json
 [ -s {kept}/running.json ]
+docker exec {CONTAINER} vtysh -c 'show running-config' >{kept}/frr.running 2>/dev/null || :
 cp -p /etc/sonic/config_db.json {kept}/config_db.json 2>/dev/null || :
 cp -p {FRR_FILE} {kept}/frr.conf 2>/dev/null || :
 cp -p {MARK} {kept}/mark.json 2>/dev/null || :
@@ -77,6 +78,7 @@ umask 022
 PATH=$PATH:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin
 export PATH
 [ -e {kept}/done ] || {{ echo 'nothing was kept, so nothing was changed'; exit 0; }}
+[ -e {place}/changing ] || {{ rm -f {PENDING}; echo 'nothing was changed'; exit 0; }}
 [ -e {place}/confirmed ] && [ "$1" = timer ] && exit 0
 mkdir {place}/undoing 2>/dev/null || {{ echo 'another undo is running or has run'; exit 3; }}
 rc=0
@@ -101,6 +103,24 @@ cat >{PENDING} <<'end-of-pending'
 {pending}
 end-of-pending
 systemd-run --unit={quote(unit_name(run_id))} --on-active={seconds} /bin/sh {quote(folder)}/undo.sh timer
+"""
+
+
+def changing_script(folder: str) -> str:
+    """Say that from here on there is something to undo. Exit status 4 when the timer was faster."""
+    place = quote(folder)
+    return f": >{place}/changing; [ ! -e {place}/undoing ] || exit 4"
+
+
+def abandon_script(folder: str, run_id: str) -> str:
+    """Leave a switch that was prepared and not changed: no timer, no checkpoint, no pending confirmation."""
+    place = quote(folder)
+    return f"""[ -e {place}/changing ] && exit 0
+mkdir -p {place}; : >{place}/confirmed
+systemctl stop {quote(unit_name(run_id))}.timer 2>/dev/null
+grep -q {quote(f'"run_id": "{run_id}"')} {PENDING} 2>/dev/null && rm -f {PENDING}
+config delete-checkpoint {quote(checkpoint_name(run_id))} >/dev/null 2>&1
+exit 0
 """
 
 

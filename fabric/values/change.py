@@ -79,18 +79,29 @@ class DeviceChange:
 
 @dataclass(frozen=True, slots=True)
 class Wave:
-    """Switches that change together. `gate` says whether checks must pass before the next wave."""
+    """Switches that change together. `gate` says whether checks must pass before the next wave.
+
+    `nodes` are hosts that lose a rail, or more capacity than is spare, while it goes on: it is refused unless they
+    are idle or the impact is accepted. `why` says so. `fresh`: boxes that carry nothing yet.
+    """
 
     name: str
     devices: tuple[str, ...]
     impact: Impact
     gate: bool = True
     drain: bool = False
+    nodes: tuple[str, ...] = ()
+    why: str = ""
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """What `railfab plan` writes and `railfab apply` takes. `created_at` is seconds since 1970."""
+    """What `railfab plan` writes and `railfab apply` takes. `created_at` is seconds since 1970.
+
+    `desired` holds the DeviceConfig of each switch that changes; `hazards` what is wrong while only some of these
+    switches have changed (reason -> switches).
+    """
 
     fabric: str
     intent: str
@@ -101,6 +112,7 @@ class ChangePlan:
     unreachable: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     desired: Mapping[str, Any] = field(default_factory=dict)
+    hazards: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     schema: str = "railfab.change-plan/1"
 
 
