@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from fabric.checks import bgp, cabling, coverage, ecmp, lifecycle, links
+from fabric.checks import bgp, cabling, coverage, ecmp, lifecycle, links, roce
 from fabric.checks.judged import Check, Judged
 from fabric.checks.limits import Limits
 from fabric.checks.view import View, look
@@ -28,6 +28,7 @@ CHECKS: dict[str, Check] = {
     "links": links.judge,
     "bgp": bgp.judge,
     "ecmp": ecmp.judge,
+    "roce": roce.judge,
 }
 
 

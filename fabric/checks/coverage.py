@@ -16,6 +16,7 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "links": ("ports",),
     "bgp": ("bgp",),
     "ecmp": ("rib", "appl", "asic"),
+    "roce": ("config", "queues"),
 }
 _ROUTING = frozenset({"bgp", "rib"})
 _EXPECTED = (LifeState.IN_SERVICE, LifeState.INSTALLED)
@@ -101,7 +102,7 @@ def _holes(view: View, device: str) -> list[Claim]:
     gaps: dict[bool, list[str]] = defaultdict(list)
     reasons: dict[bool, list[str]] = defaultdict(list)
     for name, parts in _NEEDS.items():
-        if not view.asks(name):
+        if not view.asks(name) or (name == "roce" and not view.plan.qos.lossless):
             continue
         for part in parts:
             reason = state.hole(part)

@@ -23,7 +23,9 @@ class Limits:
     idle_pause: PFC frames of an idle fabric in one window that are worth a word (F137).
     watchdog_events: storms detected between two snapshots that are a finding; one in 24 h is polling jitter (F075).
     buffer_share: use of a pool or headroom that is worth a word (rule CONG-03).
-    balance_level: probability that random hashing alone raises an imbalance alarm in one run.
+    balance_level: probability at most that random hashing alone raises one imbalance alarm about one group.
+    qps_per_nic: flows a NIC has at the least (NCCL_IB_QPS_PER_CONNECTION is 1 by default); more flows, sharper alarms.
+    busy_share: a link below this share of its rate is not busy enough to judge balance.
     members_share: effective members of a group, of all (rule ECMP-02).
     rail_imbalance: max over mean across the rails of a node (rule ECMP-04).
     """
@@ -45,7 +47,8 @@ class Limits:
     idle_pause: int = 100
     watchdog_events: int = 2
     buffer_share: float = 0.8
-    balance_level: float = 1e-3
+    balance_level: float = 1e-6
     members_share: float = 0.75
     rail_imbalance: float = 1.5
-    hold_s: int = 10
+    qps_per_nic: int = 1
+    busy_share: float = 0.05

@@ -16,7 +16,7 @@ from fabric.checks.view import Link, View
 from fabric.diagnose.claim import End
 from fabric.values.finding import Confidence
 from fabric.values.plan import PlannedPort
-from fabric.values.snapshot import LldpNeighbour
+from fabric.values.snapshot import LldpNeighbour, PortState
 
 
 class Doubt(StrEnum):
@@ -49,6 +49,8 @@ class Cabling:
     mutual: dict[End, bool] = field(default_factory=dict)
 
 
+# SONiC writes port times in whole seconds, and LLDP ages too.
+_CLOCK_STEP_S = 1.5
 # A row learned this much later than its rival on another port is the true one.
 _NEWER_S = 30.0
 
@@ -98,8 +100,20 @@ def _rows(view: View) -> Iterator[tuple[End, list[LldpNeighbour]]]:
             if not (row.system_name or row.chassis_id or row.port_id or row.port_description):
                 continue
             rows.setdefault(local, []).append(row)
+        clock = state.clock or state.taken_at
         for local, found in rows.items():
-            yield (name, local), found
+            yield (name, local), found if len(found) == 1 else _since_last_down(found, ports.get(local), clock)
+
+
+def _since_last_down(rows: list[LldpNeighbour], port: PortState | None, clock: float) -> list[LldpNeighbour]:
+    """Without rows learned before the port last went down: that cable is gone, its row lives on up to 120 s (F136).
+
+    Ages count from when the neighbour was first seen. All rows are kept when none is newer than the last down.
+    """
+    if port is None or port.last_down_time is None:
+        return rows
+    down = port.last_down_time - _CLOCK_STEP_S
+    return [row for row in rows if row.age_s is None or clock - row.age_s >= down] or rows
 
 
 def _as_planned(view: View, end: End, row: LldpNeighbour) -> bool:
@@ -153,7 +167,13 @@ def _merge(view: View, end: End, seen: list[Seen]) -> list[Seen]:
     by_chassis: dict[str, list[Seen]] = defaultdict(list)
     for one in seen:
         by_chassis[one.row.chassis_id.lower()].append(one)
-    return [max(group, key=lambda one: (one.port is not None, one.device is not None)) for group in by_chassis.values()]
+    return [one for group in by_chassis.values() for one in _one_sender(group)]
+
+
+def _one_sender(group: list[Seen]) -> list[Seen]:
+    """One chassis sends several rows when its port id changed form (F032); rows that name different ports stay apart."""
+    by_place = {(one.device, one.port): one for one in group if one.port is not None}
+    return list(by_place.values()) or [max(group, key=lambda one: one.device is not None)]
 
 
 def _is_firmware_agent(seen: Seen) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from fabric.checks.judged import Judged
 from fabric.checks.view import Life, Link, View
@@ -57,7 +58,7 @@ def _wrong(view: View, end: End, optic: Optic) -> Iterator[tuple[Status, str]]:
     if optic.error and optic.error.lower() not in ("n/a", "none", "ok"):
         yield Status.FAIL, f"module fault: {optic.error}"
     yield from _bands(optic)
-    powers = _lanes(optic, "rx", "power")
+    powers = _lanes(optic, "rxpower")
     if len(powers) > 1:
         spread = max(powers.values()) - min(powers.values())
         if spread > view.limits.rx_spread_db:
@@ -69,8 +70,7 @@ def _wrong(view: View, end: End, optic: Optic) -> Iterator[tuple[Status, str]]:
 def _bands(optic: Optic) -> Iterator[tuple[Status, str]]:
     """Each sensor against the alarm and warning thresholds the module itself gives."""
     for name, value in optic.sensors.items():
-        match = _LANE.match(name)
-        stem = f"{match[1]}{match[3]}" if match else _STEMS.get(name)
+        stem, _, _ = _parsed(name)
         if stem is None:
             continue
         for level, status in (("alarm", Status.FAIL), ("warning", Status.WARN)):
@@ -85,12 +85,22 @@ def _bands(optic: Optic) -> Iterator[tuple[Status, str]]:
                 break
 
 
-def _lanes(optic: Optic, side: str, what: str) -> dict[int, float]:
+@cache
+def _parsed(name: str) -> tuple[str | None, str, int]:
+    """A sensor's name: the stem of its thresholds, `rxpower` or the like, and its lane (0: none)."""
+    match = _LANE.match(name)
+    if match is None:
+        return _STEMS.get(name), name, 0
+    stem = f"{match[1]}{match[3]}"
+    return stem, stem, int(match[2])
+
+
+def _lanes(optic: Optic, what: str) -> dict[int, float]:
     found = {}
     for name, value in optic.sensors.items():
-        match = _LANE.match(name)
-        if match and match[1] == side and match[3] == what:
-            found[int(match[2])] = value
+        _, kind, lane = _parsed(name)
+        if kind == what and lane:
+            found[lane] = value
     return found
 
 
@@ -99,7 +109,7 @@ def _fallen(view: View, end: End, powers: dict[int, float]) -> Iterator[tuple[St
     optic = (state.optics or {}).get(end[1]) if state is not None else None
     if optic is None:
         return
-    before = _lanes(optic, "rx", "power")
+    before = _lanes(optic, "rxpower")
     for lane, value in powers.items():
         if lane in before and before[lane] - value > view.limits.rx_drop_db:
             yield Status.WARN, f"lane {lane} receives {before[lane] - value:.1f} dB less than in the baseline"

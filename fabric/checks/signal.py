@@ -10,12 +10,11 @@ from collections.abc import Mapping
 
 from fabric.checks.judged import Judged
 from fabric.checks.view import Life, Link, View
+from fabric.checks.window import grown, span_s
 from fabric.diagnose.claim import Cause, Claim, End
 from fabric.values.finding import Confidence, Finding, Severity, Status
 
 _UNCORRECTABLE = "IF_IN_FEC_NOT_CORRECTABLE_FRAMES"
-_CORRECTABLE = "IF_IN_FEC_CORRECTABLE_FRAMES"
-_SYMBOLS = "IF_IN_FEC_SYMBOL_ERRORS"
 _CRC = "IF_IN_ERRORS"
 
 
@@ -85,11 +84,11 @@ def _ber(view: View, link: Link, end: End, ber: float) -> Claim:
 
 
 def _counters(view: View, link: Link, end: End, judged: Judged) -> None:
-    change = deltas(view, end, (_UNCORRECTABLE, _CRC, _CORRECTABLE, _SYMBOLS))
-    if change is None or view.baseline is None:
+    if view.baseline is None:
         return
-    span = view.now - view.baseline.ended_at
-    bad = change.get(_UNCORRECTABLE)
+    row = grown(view, end[0], "counters", end[1])
+    span = span_s(view, end[0]) or 0.0
+    bad = row.by(_UNCORRECTABLE)
     if bad is not None:
         if bad > 0:
             repeated = _was_bad_before(view, end)
@@ -108,7 +107,7 @@ def _counters(view: View, link: Link, end: End, judged: Judged) -> None:
             )
         else:
             judged.passed += 1
-    errors = change.get(_CRC)
+    errors = row.by(_CRC)
     if errors is not None and errors > 0 and not bad:
         judged.claims.append(
             _claim(
@@ -124,18 +123,6 @@ def _counters(view: View, link: Link, end: End, judged: Judged) -> None:
         )
     elif errors == 0:
         judged.passed += 1
-
-
-def deltas(view: View, end: End, names: tuple[str, ...]) -> dict[str, int] | None:
-    """Changes of raw port counters since the baseline; None without one, or when they were reset in between."""
-    now, before = view.state(end[0]), view.before(end[0])
-    if now is None or before is None or now.counters is None or before.counters is None:
-        return None
-    new, old = now.counters.get(end[1]), before.counters.get(end[1])
-    if new is None or old is None:
-        return None
-    change = {name: new[name] - old[name] for name in names if name in new and name in old}
-    return None if any(value < 0 for value in change.values()) else change
 
 
 def _was_bad_before(view: View, end: End) -> bool:

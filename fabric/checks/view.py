@@ -94,6 +94,7 @@ class View:
     only: frozenset[str] | None = None
     switches: dict[str, SwitchPlan] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    spans: dict[str, float | None] = field(default_factory=dict)
 
     def state(self, device: str) -> SwitchState | None:
         """What the switch said, or None when we have nothing from it."""

@@ -13,6 +13,8 @@ from fabric.values.plan import LifeState, Network, Plan, PortUse, Role, SwitchPl
 # Above this many leaf-spine pairs only pairs with findings are drawn: thousands of lines say nothing.
 _MOST_PAIRS = 600
 _MOST_IN_ROW = 64
+_NICS_IN_ROW = 8
+_MOST_NICS = 128
 _RANK = {"ok": 0, "warn": 1, "unknown": 2, "fail": 3}
 _LEVEL = {Status.FAIL: "fail", Status.UNKNOWN: "unknown", Status.WARN: "warn", Status.PASS: "ok"}
 _COLOUR = {"ok": "var(--line)", "warn": "var(--warn)", "unknown": "var(--unknown)", "fail": "var(--fail)"}
@@ -30,12 +32,14 @@ def topology_svg(plan: Plan, report: Report) -> str:
         step = (width - 60) / max(1, len(row))
         for position, switch in enumerate(row):
             places[switch.name] = (30 + step * (position + 0.5), 40 + 150 * index)
-    height = 40 + 150 * (len(rows) - 1) + 110
+    on_leaf = _on_leaf(plan, report, places)
+    deepest = max((min(_MOST_NICS, len(nics)) for nics in on_leaf.values()), default=0)
+    height = 40 + 150 * (len(rows) - 1) + 30 + 8 * -(-deepest // _NICS_IN_ROW)
     switch_level, pair_level, pair_why = _levels(plan, report)
-    parts = [f'<svg viewBox="0 0 {width:.0f} {height}" role="img" aria-label="topology of {escape(plan.name)}">']
+    parts = [f'<svg width="{width:.0f}" viewBox="0 0 {width:.0f} {height}" role="img" aria-label="topology">']
     parts.extend(_pairs(plan, places, pair_level, pair_why))
     parts.extend(_boxes(rows, places, switch_level))
-    parts.extend(_hosts(plan, report, places))
+    parts.extend(_hosts(on_leaf, places))
     parts.append("</svg>")
     return "".join(parts)
 
@@ -68,7 +72,12 @@ def _levels(
             if _RANK[level] > _RANK[pairs.get((low, high), "ok")]:
                 pairs[low, high] = level
                 why[low, high] = f"{finding.code}: {finding.observed or ''}"
-        elif finding.device is not None and _RANK[level] > _RANK[switches.get(finding.device, "ok")]:
+        elif (
+            cable is None
+            and finding.device is not None
+            and finding.port is None
+            and _RANK[level] > _RANK[switches.get(finding.device, "ok")]
+        ):
             switches[finding.device] = level
         for move in finding.moves:
             moved = plan.cables.get(move.cable)
@@ -119,18 +128,25 @@ def _boxes(
             )
 
 
-def _hosts(plan: Plan, report: Report, places: dict[str, tuple[float, float]]) -> Iterator[str]:
-    """Under each leaf: its NICs in service as small squares, coloured as in the matrix."""
+def _on_leaf(
+    plan: Plan, report: Report, places: dict[str, tuple[float, float]]
+) -> dict[str, list[tuple[str, int, str]]]:
+    """NICs in service by leaf: node, rail and level, as in the matrix."""
     matrix = rail_matrix(plan, report)
-    on_leaf: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
+    found: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
     for node in matrix.nodes:
         for nic in plan.hosts[node].nics.values():
             if nic.rail is not None and nic.switch in places and (node, nic.rail) in matrix.cells:
-                on_leaf[nic.switch].append((node, nic.rail, matrix.cells[node, nic.rail]))
+                found[nic.switch].append((node, nic.rail, matrix.cells[node, nic.rail]))
+    return found
+
+
+def _hosts(on_leaf: dict[str, list[tuple[str, int, str]]], places: dict[str, tuple[float, float]]) -> Iterator[str]:
+    """Under each leaf its NICs as small squares."""
     for leaf, nics in on_leaf.items():
         x, y = places[leaf]
-        for position, (node, rail, level) in enumerate(nics[:64]):
-            column, line = position % 8, position // 8
+        for position, (node, rail, level) in enumerate(nics[:_MOST_NICS]):
+            column, line = position % _NICS_IN_ROW, position // _NICS_IN_ROW
             fill = "var(--ok)" if level == "ok" else _FILL[level]
             yield (
                 f'<rect x="{x - 31 + 8 * column:.0f}" y="{y + 19 + 8 * line:.0f}" width="6" height="6" rx="1" '

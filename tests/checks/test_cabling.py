@@ -7,7 +7,6 @@ import random
 
 import pytest
 
-from fabric.checks import run_checks
 from fabric.values.finding import Confidence, Finding, Place, Severity, Status
 from fabric.values.plan import LifeState, Plan
 from fabric.values.snapshot import LldpNeighbour, Snapshot
@@ -25,7 +24,7 @@ from fabric.whatif.faults import (
     Unreachable,
 )
 from fabric.whatif.synthetic import Synthetic, place
-from tests.checks.bench import everything, judge, only, small, top, two_pods, with_hosts
+from tests.checks.bench import everything, judge, judged, only, small, top, two_pods, with_hosts
 from tests.whatif.clos import clos
 
 
@@ -132,7 +131,7 @@ def test_a_shift_into_a_spare_port_is_one_finding_and_starts_at_the_free_end() -
         {f"Ethernet{4 * (number + 1)}": f"gpu{number + 1:03d}" for number in range(4)},
         gone=("Ethernet0",),
     )
-    finding = only(run_checks(plan, shifted, only=["cabling"]))
+    finding = only(judged(plan, shifted, only=["cabling"]))
     assert "4 cables are shifted" in (finding.observed or "")
     assert [move.to.port for move in finding.moves] == ["Ethernet0", "Ethernet4", "Ethernet8", "Ethernet12"]
     assert [move.from_.port for move in finding.moves] == ["Ethernet4", "Ethernet8", "Ethernet12", "Ethernet16"]
@@ -158,7 +157,7 @@ def _with_rows(snapshot: Snapshot, leaf: str, hosts: dict[str, str], gone: tuple
 def test_F043_one_plug_in_a_spare_port_is_one_move() -> None:
     plan = clos(rails=4, nodes=4)
     snapshot = _with_rows(Synthetic(plan).snapshot(), "p1-l2", {"Ethernet16": "gpu003"}, gone=("Ethernet8",))
-    finding = only(run_checks(plan, snapshot, only=["cabling"]))
+    finding = only(judged(plan, snapshot, only=["cabling"]))
     (move,) = finding.moves
     assert (move.from_, move.to) == (Place("p1-l2", "Ethernet16"), Place("p1-l2", "Ethernet8"))
     assert (finding.node, finding.nic, finding.rail) == ("gpu003", "rail2", 2)
@@ -258,7 +257,7 @@ def test_F035_a_silent_host_side_proves_nothing() -> None:
     fabric = with_hosts()
     snapshot = fabric.snapshot()
     silent = {name: dataclasses.replace(host, lldp=()) for name, host in snapshot.hosts.items()}
-    report = run_checks(fabric.plan, dataclasses.replace(snapshot, hosts=silent))
+    report = judged(fabric.plan, dataclasses.replace(snapshot, hosts=silent))
     assert report.findings == ()
 
 
@@ -402,7 +401,7 @@ def test_F033_management_neighbours_never_enter_the_rail_check() -> None:
     state = snapshot.switches["p1-l0"]
     noise = tuple(LldpNeighbour("eth0", f"sw{n}", f"02:00:00:00:00:0{n}", "mac", "eth0", "ifname") for n in range(3))
     changed = dataclasses.replace(state, lldp=(*(state.lldp or ()), *noise))
-    report = run_checks(fabric.plan, dataclasses.replace(snapshot, switches={**snapshot.switches, "p1-l0": changed}))
+    report = judged(fabric.plan, dataclasses.replace(snapshot, switches={**snapshot.switches, "p1-l0": changed}))
     assert report.findings == ()
 
 
@@ -433,7 +432,7 @@ def _spare_up(snapshot: Snapshot) -> Snapshot:
 
 def test_F046_one_nic_on_two_ports_is_settled_by_nobody_without_age() -> None:
     fabric = small()
-    report = run_checks(fabric.plan, _spare_up(fabric.snapshot(_claims_twice(None, None))), only=["cabling"])
+    report = judged(fabric.plan, _spare_up(fabric.snapshot(_claims_twice(None, None))), only=["cabling"])
     finding = only(report)
     assert finding.status is Status.UNKNOWN
     assert "another port hears too" in (finding.observed or "")
@@ -441,7 +440,7 @@ def test_F046_one_nic_on_two_ports_is_settled_by_nobody_without_age() -> None:
 
 def test_an_old_row_gives_way_to_the_newer_one() -> None:
     fabric = small()
-    report = run_checks(fabric.plan, _spare_up(fabric.snapshot(_claims_twice(9000.0, 5.0))), only=["cabling"])
+    report = judged(fabric.plan, _spare_up(fabric.snapshot(_claims_twice(9000.0, 5.0))), only=["cabling"])
     (wrong,) = [finding for finding in report.findings if finding.status is Status.FAIL]
     assert wrong.confidence is Confidence.LIKELY
     assert [(move.from_.port, move.to.port) for move in wrong.moves] == [("Ethernet16", "Ethernet0")]
@@ -449,7 +448,7 @@ def test_an_old_row_gives_way_to_the_newer_one() -> None:
 
 def test_an_old_row_on_the_wrong_port_does_not_hurt_the_right_one() -> None:
     fabric = small()
-    report = run_checks(fabric.plan, _spare_up(fabric.snapshot(_claims_twice(5.0, 9000.0))), only=["cabling"])
+    report = judged(fabric.plan, _spare_up(fabric.snapshot(_claims_twice(5.0, 9000.0))), only=["cabling"])
     assert [finding for finding in report.findings if finding.status is Status.FAIL] == []
 
 
@@ -461,7 +460,7 @@ def test_a_row_on_a_dark_port_is_stale() -> None:
     healthy = fabric.snapshot().switches["p1-l0"]
     old = tuple(one for one in healthy.lldp or () if one.local_port == "Ethernet0")
     changed = dataclasses.replace(state, lldp=(*(state.lldp or ()), *old))
-    report = run_checks(
+    report = judged(
         fabric.plan, dataclasses.replace(snapshot, switches={**snapshot.switches, "p1-l0": changed}), only=["cabling"]
     )
     assert top(report) == [("TOPO-01", "unknown")]
@@ -502,7 +501,7 @@ def test_a_known_device_in_the_wrong_place_fails_even_when_its_port_cannot_be_re
 
 def test_spare_places_are_not_missing() -> None:
     plan = clos(rails=4, nodes=2, spares=4)
-    assert run_checks(plan, Synthetic(plan).snapshot()).findings == ()
+    assert judged(plan, Synthetic(plan).snapshot()).findings == ()
 
 
 def test_a_host_out_of_service_is_known_down() -> None:
@@ -510,7 +509,7 @@ def test_a_host_out_of_service_is_known_down() -> None:
     hosts = dict(plan.hosts)
     hosts["gpu002"] = dataclasses.replace(hosts["gpu002"], state=LifeState.OUT_OF_SERVICE)
     plan = dataclasses.replace(plan, hosts=hosts)
-    report = run_checks(plan, Synthetic(plan).snapshot([Dead("gpu002")]))
+    report = judged(plan, Synthetic(plan).snapshot([Dead("gpu002")]))
     assert report.findings == ()
 
 
@@ -519,7 +518,7 @@ def test_an_installed_host_warns_and_never_blocks() -> None:
     hosts = dict(plan.hosts)
     hosts["gpu002"] = dataclasses.replace(hosts["gpu002"], state=LifeState.INSTALLED)
     plan = dataclasses.replace(plan, hosts=hosts)
-    report = run_checks(plan, Synthetic(plan).snapshot([Swap(place("gpu002:rail0"), place("gpu002:rail1"))]))
+    report = judged(plan, Synthetic(plan).snapshot([Swap(place("gpu002:rail0"), place("gpu002:rail1"))]))
     finding = only(report)
     assert (finding.status, finding.severity) == (Status.FAIL, Severity.WARN)
 

@@ -7,7 +7,6 @@ import itertools
 
 import pytest
 
-from fabric.checks import run_checks
 from fabric.errors import InputError
 from fabric.values.finding import Severity, Status, exit_code
 from fabric.whatif.faults import (
@@ -28,7 +27,7 @@ from fabric.whatif.faults import (
     Unreachable,
 )
 from fabric.whatif.synthetic import place
-from tests.checks.bench import BEFORE, NOW, everything, judge, only, small, top, two_pods
+from tests.checks.bench import BEFORE, NOW, everything, judge, judged, only, small, top, two_pods
 
 CONTRACT: dict[str, tuple[Fault, str, str]] = {
     "swap": (Swap(place("p1-l0:Ethernet0"), place("p1-l1:Ethernet0")), "TOPO-01", "fail"),
@@ -89,7 +88,7 @@ def test_pairs_of_faults_are_both_named_and_nothing_else(one: str, other: str) -
         snapshot = fabric.snapshot(faults)
     except InputError as error:
         pytest.skip(f"these two cannot happen together: {error}")
-    report = run_checks(fabric.plan, snapshot, baseline=fabric.snapshot(at=BEFORE), window_s=60)
+    report = judged(fabric.plan, snapshot, baseline=fabric.snapshot(at=BEFORE), window_s=60)
     expected = {CONTRACT[one][1:], CONTRACT[other][1:]}
     if one.startswith("nexthop") and other.startswith("nexthop"):
         assert set(top(report)) == expected
@@ -210,7 +209,7 @@ def test_every_consequence_keeps_its_code_and_place() -> None:
 def test_nothing_at_all_is_not_healthy() -> None:
     fabric = small()
     empty = dataclasses.replace(fabric.snapshot(), switches={}, missing=dict.fromkeys(fabric.plan.switches, "timeout"))
-    report = run_checks(fabric.plan, empty)
+    report = judged(fabric.plan, empty)
     assert exit_code(report.summary) == 2
     assert len(report.summary.missing_devices) == 6
     assert all(finding.status is Status.UNKNOWN for finding in report.findings)
