@@ -7,11 +7,10 @@ two branches that both grew) and an AllocationError that names both.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fabric.allocate.ledger import HostRun, Identity, Layout, Ledger, LinkRun, StorageRun, SwitchRun
-from fabric.allocate.names import fold, split, unfold
+from fabric.allocate.ledger import HostRun, Layout, Ledger, LinkRun, StorageRun, SwitchRun
+from fabric.allocate.names import fold
 
 
 @dataclass(slots=True)
@@ -37,6 +36,11 @@ class Spans:
                 return
         insort(self._starts, first)
         self._spans[first] = (end, owner)
+
+    def release(self, first: int) -> None:
+        """Give back the numbers that were taken from `first` on."""
+        self._starts.remove(first)
+        del self._spans[first]
 
     def free(self, first: int, count: int) -> bool:
         """Whether `count` numbers from `first` are all free."""
@@ -82,6 +86,7 @@ class Book:
     blocks: Spans = field(init=False)
     fabric: Spans = field(init=False)
     asns: dict[int, str] = field(default_factory=dict)
+    shared_asns: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.loopbacks = Spans("loopback number", self.collisions)
@@ -103,16 +108,17 @@ class Book:
             book.add_storage(seat)
         return book
 
-    def ledger(self, identities: Mapping[str, Identity], layout: Layout | None) -> Ledger:
-        """The ledger of what is in the book now."""
+    def ledger(self, before: Ledger, layout: Layout | None) -> Ledger:
+        """The ledger of what is in the book now; names and identities are those of `before`."""
         return Ledger(
             dict(self.pools),
             tuple(self.switches),
             tuple(self.hosts),
             tuple(self.links),
             tuple(self.storage),
-            dict(identities),
+            before.identities,
             layout,
+            before.names,
         )
 
     def add_switches(self, run: SwitchRun) -> None:
@@ -136,10 +142,12 @@ class Book:
                     self.collisions.append(f"AS number {asn} belongs to {self.asns[asn]} and to {owner}")
                 self.asns[asn] = owner
         else:
+            # Spines of one tier share a number, also when they came in two runs; `numbers` checks it between tiers.
             known = self.asns.get(run.asn)
-            if known is not None and not _same_tier(known, owner):
+            if known is not None and run.asn not in self.shared_asns:
                 self.collisions.append(f"AS number {run.asn} belongs to {known} and to {owner}")
-            self.asns[run.asn] = owner
+            self.shared_asns.add(run.asn)
+            self.asns.setdefault(run.asn, owner)
 
     def add_hosts(self, run: HostRun) -> None:
         """Add a run of hosts."""
@@ -180,14 +188,6 @@ class Book:
             per_lower = run.links if run.deal is not None else run.links * len(run.uppers)
             owner = f"links {fold(run.lowers)} to {fold(run.uppers)}"
             self.fabric.take(run.address, per_lower * len(run.lowers), owner)
-
-
-def _same_tier(one: str, other: str) -> bool:
-    """Whether two folded name lists are of one group, grown in two steps (`s[0-3]` and `s[4-7]`)."""
-    first, second = split(unfold(one)[0]), split(unfold(other)[0])
-    if first is None or second is None:
-        return one == other
-    return (first[0], first[2]) == (second[0], second[2])
 
 
 def asn_of(run: SwitchRun, place: int) -> int:

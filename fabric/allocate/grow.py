@@ -46,7 +46,7 @@ def grow(fabric: Fabric, ledger: Ledger, plots: Plots) -> tuple[Ledger, Book]:
     seats.give_storage()
     if problems or book.collisions:
         raise AllocationError("\n".join(dict.fromkeys([*problems, *book.collisions])))
-    return book.ledger(ledger.identities, layout), book
+    return book.ledger(ledger, layout), book
 
 
 def _layout(fabric: Fabric, ledger: Ledger, plots: Plots) -> Layout:

@@ -120,7 +120,10 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """All that was given. `pools` are the pools as they were then: what an index means depends on them."""
+    """All that was given. `pools` are the pools as they were then: what an index means depends on them.
+
+    `names` maps our name of a switch to the one it has at an adopted site.
+    """
 
     pools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     switches: tuple[SwitchRun, ...] = ()
@@ -129,6 +132,7 @@ class Ledger:
     storage: tuple[StorageRun, ...] = ()
     identities: Mapping[str, Identity] = field(default_factory=dict)
     layout: Layout | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 _HEAD = """\
@@ -147,6 +151,9 @@ def dump(ledger: Ledger) -> str:
             f"leaves_per_segment: {shape.leaves_per_segment}, block: {shape.block}, step: {shape.step}, "
             f"pod_step: {shape.pod_step}}}"
         )
+    if ledger.names:
+        lines.append("names:")
+        lines.extend(f"  {ours}: {theirs}" for ours, theirs in ledger.names.items())
     lines.append("pools:" if ledger.pools else "pools: {}")
     lines.extend(f"  {what}: [{', '.join(prefixes)}]" for what, prefixes in sorted(ledger.pools.items()))
     lines.append("switches:" if ledger.switches else "switches: []")
@@ -273,6 +280,7 @@ class _Reader:
             storage=tuple(self._each("storage", self._storage)),
             identities=self._identities(top.get("identities")),
             layout=self._layout(top.get("layout")),
+            names=self._renamed(top.get("names")),
         )
         if self.problems:
             raise InputError(self.problems)
@@ -384,6 +392,17 @@ class _Reader:
             self._int(entry, "speed"),
             self._optional(entry, "mgmt"),
         )
+
+    def _renamed(self, node: _yaml.Node | None) -> dict[str, str]:
+        if node is None:
+            return {}
+        plain = node.plain()
+        if not isinstance(plain, dict) or not all(isinstance(name, str) for name in plain.values()):
+            self._wrong(node, "names is no mapping of words")
+            return {}
+        if len(set(plain.values())) != len(plain):
+            self._wrong(node, "names: two switches have one name")
+        return plain
 
     def _layout(self, node: _yaml.Node | None) -> Layout | None:
         if node is None:

@@ -55,8 +55,8 @@ def load_all(intent: Path, *, state: Path | None = None, write_ledger: bool = Fa
 
 def allocate(file: IntentFile, ledger: Ledger | None = None, *, lossy: bool = False) -> tuple[Fabric, Ledger, Plan]:
     """Pure: an intent and what was given before, to the fabric, what is given now, and the Plan."""
-    fabric = build(file)
     before = ledger if ledger is not None else Ledger()
+    fabric = build(file, before.names)
     plots = plots_of(fabric, before.layout if before.switches else None)
     grown, book = grow(fabric, before, plots)
     return fabric, grown, make_plan(fabric, grown, book, plots, lossy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fabric.allocate.book import Book
+from fabric.allocate.book import Book, asn_of
 from fabric.allocate.ledger import SwitchRun
 from fabric.allocate.names import fold, runs
 from fabric.allocate.plots import Plots
@@ -34,11 +34,27 @@ class Numbers:
             missing = [name for name in group.names if name not in self.book.of_switch]
             for names in runs(missing):
                 self._switch_run(group, names)
+        self._check_shared()
         wanted = {name: override.asn for name, override in self.intent.devices.items() if override.asn is not None}
         for name, asn in wanted.items():
             owner = self.book.asns.get(asn)
             if owner is not None and name in self.fabric.switches and owner != name:
                 self.problems.append(f"devices.{name}.asn: AS number {asn} belongs to {owner}; take another")
+
+    def _check_shared(self) -> None:
+        """Spines of different pods, and of different tiers, must not share an AS number: routes between them would be
+        dropped by their own loop check."""
+        owners: dict[tuple[int, int | None, int | None], str] = {}
+        for group in self.fabric.groups:
+            if group.role not in (Role.SPINE, Role.SUPERSPINE):
+                continue
+            for name in group.names:
+                run, place = self.book.of_switch[name]
+                asn = asn_of(run, place)
+                owner = owners.setdefault((asn, group.plane, group.rail), group.key)
+                if owner != group.key:
+                    self.problems.append(f"AS number {asn} belongs to {owner} and to {group.key}; each needs its own")
+                    break
 
     def _switch_run(self, group: SwitchGroup, names: tuple[str, ...]) -> None:
         count = len(names)
@@ -46,7 +62,7 @@ class Numbers:
         index = 1 + max(
             (run.index + len(run.names) - 1 for run in self.book.switches if self._alike(run, group)), default=-1
         )
-        asn, step = self._asn(group, number, names)
+        asn, step = self.asn(group, number, names)
         for value in (asn, asn + step * (count - 1)):
             try:
                 check_asn(value)
@@ -89,7 +105,7 @@ class Numbers:
         )
         return max(spans.end, start)
 
-    def _asn(self, group: SwitchGroup, number: int, names: tuple[str, ...]) -> tuple[int, int]:
+    def asn(self, group: SwitchGroup, number: int, names: tuple[str, ...]) -> tuple[int, int]:
         """First AS number of a run, and the step to the next switch (0: they share it)."""
         routing = self.intent.routing
         plane = group.plane or 0

@@ -62,6 +62,14 @@ class Pool:
             f"needed; append a further prefix to it (never change one that is in use)"
         )
 
+    def index(self, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> int | None:
+        """Number of the unit an address lies in, None when it is outside of the pool."""
+        value = int(address)
+        for network, (first, _, start) in zip(self.prefixes, self._starts, strict=True):
+            if address.version == network.version and address in network:
+                return first + ((value - start) >> (network.max_prefixlen - self.length))
+        return None
+
 
 def check_disjoint(pools: Sequence[tuple[str, Sequence[str]]]) -> None:
     """AllocationError naming every two prefixes that overlap."""

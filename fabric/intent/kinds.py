@@ -26,7 +26,8 @@ def _speed(value: Any) -> int:
     raise ValueError(f"{value!r} is no port speed; write it as 400G (10G 25G 40G 50G 100G 200G 400G 800G 1600G)")
 
 
-def _name(value: str) -> str:
+def check_name(value: str) -> str:
+    """A host name: letters, digits and inner dashes, at most 63. ValueError otherwise."""
     if not _NAME.match(value):
         raise ValueError(f"{value!r} is no host name; use letters, digits and inner dashes, at most 63")
     return value
@@ -58,7 +59,7 @@ def node_list(value: Any) -> tuple[str, ...]:
     if len(names) > MAX_NAMES:
         raise ValueError(f"{len(names)} names; the limit is {MAX_NAMES}")
     for name in names:
-        _name(name)
+        check_name(name)
     if len(set(names)) != len(names):
         seen: set[str] = set()
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
@@ -145,7 +146,7 @@ Speed = Annotated[
 ]
 Name = Annotated[
     str,
-    AfterValidator(_name),
+    AfterValidator(check_name),
     WithJsonSchema({"type": "string", "pattern": "^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$"}),
 ]
 Names = Annotated[

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from fabric.errors import InputError, Problem
 from fabric.intent import _yaml
+from fabric.intent.kinds import check_name
 from fabric.intent.shapes import Intent
 
 Path_ = tuple[str | int, ...]
@@ -51,6 +52,25 @@ def load_text(text: str | bytes, source: str = "intent.yaml") -> IntentFile:
     problems: list[Problem] = []
     root = _yaml.read_text(text, source, problems)
     return _validated(root, Path(source), problems)
+
+
+def load_names(path: Path) -> dict[str, str]:
+    """Read a YAML file of `our name: their name`. InputError tells what is no host name, with its line."""
+    problems: list[Problem] = []
+    root = _yaml.read(path, problems)
+    found: dict[str, str] = {}
+    if root is not None and not isinstance(root.value, dict):
+        problems.append(Problem("is no mapping", "write `our name: their name` lines", file=str(path)))
+    elif root is not None:
+        for ours, node in root.value.items():
+            try:
+                found[ours] = check_name(node.value if isinstance(node.value, str) else repr(node.value))
+            except ValueError as error:
+                what, _, remedy = str(error).partition("; ")
+                problems.append(Problem(what, remedy, file=node.mark.file, line=node.mark.line, path=ours))
+    if problems:
+        raise InputError(problems)
+    return found
 
 
 def _validated(root: _yaml.Node | None, path: Path, problems: list[Problem]) -> IntentFile:

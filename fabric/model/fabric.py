@@ -10,7 +10,7 @@ appended: `p1-l0a`, `s0b`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fabric.errors import InputError, PlatformError, Problem
 from fabric.intent.load import IntentFile
@@ -111,7 +111,7 @@ class NicSpot:
 @dataclass(frozen=True, slots=True)
 class Fabric:
     """The wanted fabric. `leaves_per_segment` counts one plane; `ports_per_place` is what the widest class needs of
-    one leaf."""
+    one leaf. `names` maps our name of a switch to the one it has at an adopted site."""
 
     file: IntentFile
     platforms: Mapping[str, Platform]
@@ -124,6 +124,7 @@ class Fabric:
     leaves_per_segment: int
     ports_per_place: int
     lengths: Lengths
+    names: Mapping[str, str] = field(default_factory=dict)
 
     def ports_of(self, host_class: str) -> int:
         """Ports a host of a class has on one leaf."""
@@ -141,7 +142,8 @@ class Fabric:
     def leaf(self, pod: int, segment: int, leaf: int, plane: int) -> str:
         """Name of a leaf: `leaf` counts inside its segment."""
         letter = PLANE_LETTERS[plane] if self.intent.compute.planes > 1 else ""
-        return f"p{pod}-l{segment * self.leaves_per_segment + leaf}{letter}"
+        name = f"p{pod}-l{segment * self.leaves_per_segment + leaf}{letter}"
+        return self.names.get(name, name)
 
 
 def find_platform(key: str) -> Platform:
@@ -154,14 +156,16 @@ def find_platform(key: str) -> Platform:
     return load(key)
 
 
-def build(file: IntentFile) -> Fabric:
-    """Lay out the fabric of an intent. InputError holds every problem: unknown platforms, overrides of devices that
-    do not exist, states of objects that do not exist."""
+def build(file: IntentFile, names: Mapping[str, str] | None = None) -> Fabric:
+    """Lay out the fabric of an intent. `names` renames switches (our name -> theirs).
+
+    InputError holds every problem: unknown platforms, speeds they do not have, devices that do not exist.
+    """
     intent = file.intent
     compute = intent.compute
     problems: list[Problem] = []
     per_segment = compute.tor_leaves if compute.attachment == "tor" else compute.rails
-    layout = _Layout(intent, per_segment)
+    layout = _Layout(intent, per_segment, names or {})
     pods = _pods(compute)
     for pod in pods.values():
         layout.pod(pod)
@@ -195,14 +199,16 @@ def build(file: IntentFile) -> Fabric:
         leaves_per_segment=per_segment,
         ports_per_place=max(1 + spot.child for listed in spots.values() for spot in listed),
         lengths=Lengths(intent),
+        names=dict(names or {}),
     )
 
 
 class _Layout:
     """Collects groups and meshes, tier by tier."""
 
-    def __init__(self, intent: Intent, per_segment: int) -> None:
+    def __init__(self, intent: Intent, per_segment: int, renamed: Mapping[str, str]) -> None:
         self.intent = intent
+        self.renamed = renamed
         self.compute = intent.compute
         self.per_segment = per_segment
         self.switches: dict[str, SwitchNode] = {}
@@ -224,7 +230,8 @@ class _Layout:
     ) -> tuple[str, ...]:  # fmt: skip
         """Add a group `prefix0`, `prefix1`, ..."""
         letter = self.letter(plane or 0) if network is Network.COMPUTE else ""
-        names = tuple(f"{prefix}{number}{letter}" for number in numbers)
+        ours = (f"{prefix}{number}{letter}" for number in numbers)
+        names = tuple(self.renamed.get(name, name) for name in ours)
         key = f"{prefix}*{letter}"
         on_rails = leaf and self.compute.attachment != "tor"
         for number, name in zip(numbers, names, strict=True):

@@ -18,7 +18,7 @@ from fabric.model.lookup import far_end
 from fabric.values.plan import Plan, PlannedPort, PortUse, Role
 from tests.model.shapes import Document, documents, file_of
 
-_SLOW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SLOW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def planned(document: Document, ledger: Ledger | None = None) -> tuple[Ledger, Plan]:
