@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.twin_fixtures import lab_twin  # noqa: F401  the running twin, for tests of every room
+
 _TREE = Path(__file__).resolve().parent.parent
 
 
