@@ -171,7 +171,7 @@ def _merge(view: View, end: End, seen: list[Seen]) -> list[Seen]:
 
 
 def _one_sender(group: list[Seen]) -> list[Seen]:
-    """One chassis sends several rows when its port id changed form (F032); rows that name different ports stay apart."""
+    """One chassis sends more rows when its port id changed form (F032); rows that name different ports stay apart."""
     by_place = {(one.device, one.port): one for one in group if one.port is not None}
     return list(by_place.values()) or [max(group, key=lambda one: one.device is not None)]
 
