@@ -21,18 +21,22 @@ _BIN = Path(sys.executable).with_name("railfab")
 _HERE = [verb for verb, (module, _) in VERBS.items() if (Path(entry.__file__).parent / f"{module}.py").exists()]
 
 
-def commands() -> Iterator[tuple[str, click.Command, list[str]]]:
-    """Every verb and subcommand: its name, the command, the words that lead to it."""
+Way = list[tuple[str, click.Command]]
+
+
+def commands() -> Iterator[tuple[str, Way]]:
+    """Every verb and subcommand: its name, and the words and commands that lead to it."""
     for verb in _HERE:
-        yield from below(importlib.import_module(f"fabric.cli.{VERBS[verb][0]}").command, [verb])
+        yield from below([(verb, importlib.import_module(f"fabric.cli.{VERBS[verb][0]}").command)])
 
 
-def below(command: click.Command, words: list[str]) -> Iterator[tuple[str, click.Command, list[str]]]:
+def below(way: Way) -> Iterator[tuple[str, Way]]:
+    command = way[-1][1]
     if not isinstance(command, click.Group):
-        yield " ".join(words), command, words
+        yield " ".join(word for word, _ in way), way
         return
     for name, inner in sorted(command.commands.items()):
-        yield from below(inner, [*words, name])
+        yield from below([*way, (name, inner)])
 
 
 def arguments(command: click.Command, folder: Path) -> list[str]:
@@ -57,11 +61,10 @@ def arguments(command: click.Command, folder: Path) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize(("name", "command", "words"), list(commands()), ids=[name for name, _, _ in commands()])
+@pytest.mark.parametrize(("name", "way"), list(commands()), ids=[name for name, _ in commands()])
 def test_injected_exception_is_3(
     name: str,
-    command: click.Command,
-    words: list[str],
+    way: Way,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -71,8 +74,9 @@ def test_injected_exception_is_3(
 
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    monkeypatch.setattr(command, "callback", broken)
-    assert entry.run([*words, *arguments(command, tmp_path)]) == 3, name
+    monkeypatch.setattr(way[-1][1], "callback", broken)
+    words = [word for step, command in way for word in (step, *arguments(command, tmp_path))]
+    assert entry.run(words) == 3, words
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("railfab: internal error: RuntimeError: injected (details: ")
     details = Path(line.partition("details: ")[2].partition(";")[0])
@@ -134,8 +138,8 @@ def test_help_names_the_verbs_that_are_here(words: list[str], capsys: pytest.Cap
 def test_every_verb_file_is_a_verb() -> None:
     folder = Path(entry.__file__).parent
     named = {module for module, _ in VERBS.values()}
-    files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
-    assert files - {"entry", "verbs", "clash"} <= named
+    verbs = {path.stem for path in folder.glob("*.py") if "\ndef command(" in path.read_text(encoding="utf-8")}
+    assert verbs <= named
 
 
 @pytest.mark.parametrize("verb", _HERE)

@@ -100,6 +100,20 @@ def test_gate_document_is_as_documented(lab: Path) -> None:
     assert problems(gate_document(load_plan(lab), verdict)) == []
 
 
+def test_documents_of_the_push_are_as_documented() -> None:
+    from fabric.deploy.report import plan_document, run_document
+    from fabric.values.change import ChangePlan, DeviceChange, DeviceRun, Impact, Outcome, Run, Wave
+
+    change = DeviceChange("p1-l0", "patch", Impact.HITLESS, "digest", foreign=("BGP_BBR",))
+    waves = (Wave("1", ("p1-l0",), Impact.HITLESS),)
+    plan = ChangePlan("lab", "lab.yaml", "hash", 1.0, {"p1-l0": change}, waves, {"s0": "no answer"})
+    assert problems(plan_document(plan)) == []
+    for kind in ("apply", "rollback"):
+        for outcome in Outcome:
+            run_ = Run("1", "lab", "digest", 1.0, None, {"p1-l0": DeviceRun("p1-l0", outcome)})
+            assert problems(run_document(run_, kind)) == []
+
+
 _KIND = re.compile(r"railfab\.[a-z-]+/1")
 # Files that railfab writes and reads again; their shapes are the dataclasses of fabric/values and the code that
 # reads them, not documents of `--json`.

@@ -16,7 +16,7 @@ def test_wheel_holds_only_the_package(wheel: Path) -> None:
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"fabric"}
     for name in names:
-        assert not name.endswith((".pyc", ".ledger.yaml")), name
+        assert not name.endswith(".pyc"), name
         assert "/.railfab/" not in name
         assert "__pycache__" not in name
 
@@ -26,7 +26,7 @@ def test_wheel_carries_every_data_file(wheel: Path, tree: Path, folder: str) -> 
     names = set(zipfile.ZipFile(wheel).namelist())
     for path in (tree / folder).rglob("*"):
         kept = not any(part.startswith(".") or part == "__pycache__" for part in path.relative_to(tree).parts)
-        if path.is_file() and kept and not path.name.endswith(".ledger.yaml"):
+        if path.is_file() and kept:
             assert f"fabric/_data/{path.relative_to(tree)}" in names
 
 
