@@ -169,7 +169,7 @@ debian_packages() {
 # A user without rights may not run Debian's lldpcli (mode 4750); a copy without rights of its own does for the twin.
 own_lldpcli() {
     [ "$(id -u)" -ne 0 ] || return 0
-    copy=${RAILFAB_LLDPCLI:-$HOME/.cache/railfab/lldpcli}
+    copy=${RAILFAB_LLDPCLI:-${HOME:-/nonexistent}/.cache/railfab/lldpcli}
     [ ! -x /usr/sbin/lldpcli ] && [ ! -x "$copy" ] && [ -e /usr/sbin/lldpcli ] || return 0
     say "copying lldpcli out of Debian's package lldpd to $copy"
     unpack=$(mktemp -d) || return 0
