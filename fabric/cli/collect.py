@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--only", multiple=True, metavar="PARTS", help="Parts or checks: ports,lldp,bgp,... or cabling,links,ecmp."
 )
 @click.option("--window", metavar="TIME", help="Two samples this far apart; the first becomes SNAPSHOT's .before file.")
-@click.option("--scope", multiple=True, metavar="NAME", help="These switches only; may repeat.")
+@click.option("--scope", multiple=True, metavar="PART", help="pod=1, rack=R1, rail=3, role=spine or a name.")
 @click.option("--hosts", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Files of node agents.")
 @click.option("--ask-hosts", is_flag=True, help="Ask hosts over SSH too (those with a management address).")
 @click.option("--reread", type=click.Path(path_type=Path, dir_okay=False), metavar="RAW", help="Read a .raw.zip again.")
@@ -131,17 +131,15 @@ def _say(document: dict[str, Any], as_json: bool) -> int:
 
 
 def _switches(plan: Plan, scope: tuple[str, ...]) -> list[Target]:
-    from fabric.errors import InputError, Problem
+    from fabric.checks.scope import scope_devices
     from fabric.transport.session import Target
     from fabric.values.plan import LifeState
 
-    unknown = [name for name in scope if name not in plan.switches]
-    if unknown:
-        raise InputError([Problem(f"{name!r} is no switch of {plan.name}", "see `railfab design`") for name in unknown])
+    wanted = scope_devices(plan, scope)
     return [
         Target(switch.name, switch.mgmt_address.partition("/")[0])
         for switch in plan.switches.values()
-        if switch.state is not LifeState.PLANNED and (not scope or switch.name in scope)
+        if switch.state is not LifeState.PLANNED and (not scope or switch.name in wanted)
     ]
 
 

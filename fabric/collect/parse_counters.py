@@ -5,12 +5,16 @@ Facts: sonic.md 5.5. Raw and cumulative; `fabric.collect.rates` makes rates of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TypeVar
 
 from fabric.collect.scalars import absent, clean, integer, number
 from fabric.collect.tables import Database, named
 from fabric.errors import CollectError
 
+T = TypeVar("T")
+Row = Mapping[str, str]
 _PREFIXES = ("SAI_PORT_STAT_", "SAI_QUEUE_STAT_", "SAI_INGRESS_PRIORITY_GROUP_STAT_", "SAI_BUFFER_POOL_STAT_")
 _WATERMARKS = (
     ("queue", "COUNTERS_QUEUE_NAME_MAP"),
@@ -19,6 +23,7 @@ _WATERMARKS = (
 )
 
 
+@cache
 def field_name(name: str) -> str:
     """The field without SAI's prefix; an estimate of the poller keeps its mark: `EST_PFC_3_RX_PAUSE_DURATION_US`."""
     for prefix in _PREFIXES:
@@ -37,26 +42,41 @@ def _rows(database: Database, name_map: str, table: str) -> Mapping[str, Mapping
 def port_counters(database: Database) -> dict[str, dict[str, int]]:
     """Port -> counter -> value since swss start. CollectError without a name map, or when no port has a counter."""
     rows = _rows(database, "COUNTERS_PORT_NAME_MAP", "COUNTERS")
-    found = {clean(port): _whole(row) for port, row in rows.items()}
+    found = _each(rows, _whole)
     if not any(found.values()):
         raise CollectError("no port has counters: polling is off (counterpoll port)")
     return found
 
 
-def _whole(row: Mapping[str, str]) -> dict[str, int]:
+def _each(rows: Mapping[str, Row], read: Callable[[Row], T]) -> dict[str, T]:
+    """Each row read once: rows that are one object become one object again."""
+    read_before: dict[int, T] = {}
+    found: dict[str, T] = {}
+    for name, row in rows.items():
+        value = read_before.get(id(row))
+        if value is None:
+            value = read_before[id(row)] = read(row)
+        found[clean(name)] = value
+    return found
+
+
+def _whole(row: Row) -> dict[str, int]:
     return {field_name(name): value for name, text in row.items() if (value := integer(text)) is not None}
 
 
 def port_rates(database: Database) -> dict[str, dict[str, float]]:
     """Port -> rate. `RX_BPS` and `TX_BPS` are bytes a second in the database, whatever their name says."""
     rows = _rows(database, "COUNTERS_PORT_NAME_MAP", "RATES")
-    return {
-        clean(port): {clean(name): value for name, text in row.items() if (value := number(text)) is not None}
-        for port, row in rows.items()
-    }
+    return _each(
+        rows, lambda row: {clean(name): value for name, text in row.items() if (value := number(text)) is not None}
+    )
 
 
-def _mixed(row: Mapping[str, str]) -> dict[str, int | str]:
+def _marked(row: Row, head: str) -> dict[str, int]:
+    return {f"{head}_{name}": value for name, value in _whole(row).items()}
+
+
+def _mixed(row: Row) -> dict[str, int | str]:
     found: dict[str, int | str] = {}
     for name, text in row.items():
         value = integer(text)
@@ -69,12 +89,12 @@ def _mixed(row: Mapping[str, str]) -> dict[str, int | str]:
 
 def queues(database: Database) -> dict[str, dict[str, int | str]]:
     """`Ethernet0:3` -> fields of a unicast queue, its watchdog's (PFC_WD_*) among them, text where it is text."""
-    return {clean(name): _mixed(row) for name, row in _rows(database, "COUNTERS_QUEUE_NAME_MAP", "COUNTERS").items()}
+    return _each(_rows(database, "COUNTERS_QUEUE_NAME_MAP", "COUNTERS"), _mixed)
 
 
 def priority_groups(database: Database) -> dict[str, dict[str, int | str]]:
     """`Ethernet0:3` -> fields of an ingress priority group."""
-    return {clean(name): _mixed(row) for name, row in _rows(database, "COUNTERS_PG_NAME_MAP", "COUNTERS").items()}
+    return _each(_rows(database, "COUNTERS_PG_NAME_MAP", "COUNTERS"), _mixed)
 
 
 def watermarks(database: Database) -> dict[str, dict[str, int]]:
@@ -88,11 +108,11 @@ def watermarks(database: Database) -> dict[str, dict[str, int]]:
         for table in ("USER_WATERMARKS", "PERSISTENT_WATERMARKS"):
             rows = named(database, name_map, table)
             seen = seen or bool(rows)
-            for name, row in (rows or {}).items():
-                values = _whole(row)
+            head = table.partition("_")[0]
+            for name, values in _each(rows or {}, lambda row, head=head: _marked(row, head)).items():  # type: ignore[misc]
                 if values:
-                    known = found.setdefault(f"{kind}:{clean(name)}", {})
-                    known.update({f"{table.partition('_')[0]}_{field}": value for field, value in values.items()})
+                    key = f"{kind}:{name}"
+                    found[key] = found[key] | values if key in found else values
     if not seen:
         raise CollectError("COUNTERS_DB has no queue or priority group map: watermarks are not polled")
     return found

@@ -23,7 +23,6 @@ def several(text: str, names: Iterable[str]) -> dict[str, str]:
     """
     outputs: dict[str, str] = {}
     place = 0
-    decoder = json.JSONDecoder()
     for name in names:
         while place < len(text) and text[place].isspace():
             place += 1
@@ -39,14 +38,34 @@ def several(text: str, names: Iterable[str]) -> dict[str, str]:
             outputs[name] = text[place : end + 5]
             place = end + 5
             continue
-        try:
-            _, after = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
+        after = _end_of_json(text, place)
+        if after is None:
             outputs[name] = text[place:]
             break
         outputs[name] = text[place:after]
         place = after
     return outputs
+
+
+def _end_of_json(text: str, start: int) -> int | None:
+    """Where the JSON document that starts here ends; None when none does.
+
+    FRR closes a document with a brace at the start of a line, which is found without reading it all; the reader of
+    the document will refuse it if that was wrong. Other spellings are decoded to find their end.
+    """
+    if text.startswith("{}", start):
+        return start + 2
+    if text.startswith("{\n", start):
+        close = text.find("\n}\n", start)
+        while close >= 0:
+            following = text[close + 3 : close + 8].lstrip()[:1]
+            if following not in ("}", ","):
+                return close + 2
+            close = text.find("\n}\n", close + 2)
+    try:
+        return json.JSONDecoder().raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return None
 
 
 def document(text: str) -> dict[str, Any]:
