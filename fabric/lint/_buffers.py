@@ -187,20 +187,28 @@ def _pause_point(pool_bytes: int, dynamic_th: int) -> int:
 def headroom_fits_the_pool(config: Config) -> Iterator[Finding]:
     """CFG-77: worst-case demand for headroom against the shared pool: above it a warning, above twice it an error.
 
-    The limits (1.0 and 2.0) are ours; the demand is the sum of xoff over lossless groups of ports that are up.
+    The limits (1.0 and 2.0) are ours. The demand is the sum of xoff over lossless groups of ports that are up: of the
+    profile a BUFFER_PG row names, else of the platform's row for the port's speed and cable length.
     """
     shared = whole(config.rows("BUFFER_POOL").get("ingress_lossless_pool", {}).get("xoff"))
-    if not shared or config.platform_rows is None or not config.traditional:
+    if not shared:
         return
-    rows = {(row.speed_mbps, row.cable_m): row.xoff for row in config.platform_rows}
+    rows = {(row.speed_mbps, row.cable_m): row.xoff for row in config.platform_rows or ()}
     demand = 0
     for port, priorities in config.lossless.items():
         port_row = config.ports.get(port, {})
         length = whole(config.cable_lengths.get(port, "").removesuffix("m"))
         speed = whole(port_row.get("speed"))
-        if text(port_row.get("admin_status")) != "up" or speed is None or length is None:
+        if text(port_row.get("admin_status")) != "up":
             continue
-        demand += rows.get((speed, length), 0) * len(priorities)
+        looked_up = rows.get((speed, length), 0) if speed is not None and length is not None else 0
+        for priority in priorities:
+            written = [
+                whole(config.rows("BUFFER_PROFILE").get(text(row.get("profile")), {}).get("xoff"))
+                for _, span, row in config.expand("BUFFER_PG").get(port, [])
+                if priority in span
+            ]
+            demand += next((xoff for xoff in written if xoff is not None), looked_up)
     share = demand / shared
     if share > 1.0:
         yield found(

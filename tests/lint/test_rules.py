@@ -330,6 +330,17 @@ CASES: list[tuple[str, Break, str, Status, str]] = [
         FAIL,
         "2.46",
     ),
+    (
+        "headroom-of-groups-written-by-hand",
+        both(
+            add("BUFFER_PROFILE", "own", pool="ingress_lossless_pool", size="0", dynamic_th="0", xoff="40000000"),
+            add("BUFFER_PG", "Ethernet16|3", profile="own"),
+            put("CABLE_LENGTH", "AZURE", Ethernet16="0m"),
+        ),
+        "CFG-77",
+        WARN,
+        "1.26",
+    ),
     ("pool-missing", put("BUFFER_PROFILE", "egress_lossless_profile", pool="gone"), "CFG-30", FAIL, "BUFFER_POOL"),
 ]
 
