@@ -77,6 +77,7 @@ class _Maker:
         self.rack = fabric.lengths.rack
         self.rows = {key: _row_table(plan) for key, plan in self.buffers.items()}
         self.clashes: list[str] = []
+        self.clashes_of_kind: set[str] = set()
         self.unused: dict[tuple[str, str, str], tuple[PlannedPort, ...]] = {}
 
     def plan(self) -> Plan:
@@ -92,7 +93,17 @@ class _Maker:
         self._storage(hosts)
         switches = {name: self._switch(box) for name, box in self.boxes.items()}
         if self.clashes:
-            raise AllocationError("ports are given twice: " + "; ".join(self.clashes[:20]))
+            raise AllocationError(
+                "ports are given twice: "
+                + "; ".join(self.clashes[:20])
+                + "; delete one of the two ledger lines of each"
+            )
+        if self.clashes_of_kind:
+            raise AllocationError(
+                "ends of a link would not come up: "
+                + "; ".join(sorted(self.clashes_of_kind)[:10])
+                + "; take a speed that both platforms make of equally many lanes"
+            )
         self.states.finish(switches, hosts, self.cables)
         _check_identities(switches, hosts)
         return Plan(
@@ -125,6 +136,11 @@ class _Maker:
             metres = between(lower, upper, mesh.length_m)
             a, b = boxes[lower], boxes[upper]
             low, high = _slot(a, tables[lower], lower_slot), _slot(b, tables[upper], upper_slot)
+            if low.port.fec != high.port.fec or len(low.port.lanes) != len(high.port.lanes):
+                self.clashes_of_kind.add(
+                    f"{lower} {low.port.name} ({len(low.port.lanes)} lanes, FEC {low.port.fec}) and {upper} "
+                    f"{high.port.name} ({len(high.port.lanes)} lanes, FEC {high.port.fec})"
+                )
             name = cable_name(lower, low.port.name, upper, high.port.name)
             state, outage = self.states.link(name, lower, low.port.name, upper, high.port.name)
             ours, theirs = self._pair(number) if number is not None and self.numbered else ((), ())
@@ -163,7 +179,12 @@ class _Maker:
     ) -> None:  # fmt: skip
         port = slot.port
         if port.name in box.used or box.modes.setdefault(slot.cage, slot.mode) != slot.mode:
-            self.clashes.append(f"{box.name} {port.name}: for {peer} and another; delete one of the ledger lines")
+            before = box.used.get(port.name)
+            if before is not None:
+                what = f"{port.name} for {before.peer_device} and for {peer}"
+            else:
+                what = f"cage {slot.parent} as {box.modes[slot.cage]} and, for {peer}, as {slot.mode}"
+            self.clashes.append(f"{box.name}: {what}")
             return
         planned = state is LifeState.PLANNED
         storage_lossless = self.intent.storage is not None and self.intent.storage.lossless

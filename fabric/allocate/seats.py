@@ -79,6 +79,13 @@ class Seats:
                     f"{speed // 1000}G by class {group.host_class}; delete its ledger line to seat it again"
                 )
                 return
+            segments = self.fabric.pods[group.pod].segments
+            if run.pod == group.pod and run.segment >= segments:
+                self.problems.append(
+                    f"{name} sits in segment {run.segment} of pod {run.pod} by the ledger and there are {segments}; "
+                    "raise segments again, or delete its ledger line to seat it anew"
+                )
+                return
             if run.pod != group.pod:
                 self.problems.append(
                     f"{name} has its place in pod {run.pod} by the ledger and stands in pod {group.pod} of the intent; "

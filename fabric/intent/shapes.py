@@ -68,7 +68,7 @@ class LeafTier(_Shape):
     platform: PlatformKey
     hosts: Literal["first", "last"] = "first"
     host_length_m: Metres = 5
-    device_type: str = "LeafRouter"
+    device_type: Name | None = None
 
 
 class SpineTier(_Shape):
@@ -80,7 +80,7 @@ class SpineTier(_Shape):
     links: int = Field(default=1, ge=1, le=64)
     speed: Speed
     length_m: Metres = 40
-    device_type: str = "SpineRouter"
+    device_type: Name | None = None
 
 
 class SuperspineTier(_Shape):
@@ -96,7 +96,7 @@ class SuperspineTier(_Shape):
     uplinks: int | None = Field(default=None, ge=1, le=512)
     speed: Speed
     length_m: Metres = 100
-    device_type: str = "SpineRouter"
+    device_type: Name | None = None
 
     @model_validator(mode="after")
     def _one_of(self) -> Self:
@@ -164,7 +164,7 @@ class Storage(_Shape):
     lossless: bool = False
     servers: list[StorageServers] = []
     length_m: Metres = 20
-    device_type: str = "LeafRouter"
+    device_type: Name | None = None
     loopbacks: Prefix4 = "10.255.255.0/28"
     node_pools: list[Prefix4] = []
     server_pools: list[Prefix4] = []
@@ -276,7 +276,7 @@ class Override(_Shape):
     mgmt_address: Address | None = None
     loopback: Address | None = None
     platform: PlatformKey | None = None
-    device_type: str | None = None
+    device_type: Name | None = None
     rack: Text | None = None
     unit: int | None = Field(default=None, ge=1, le=60)
 

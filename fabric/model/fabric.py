@@ -209,6 +209,15 @@ class _Layout:
     def __init__(self, intent: Intent, per_segment: int, renamed: Mapping[str, str]) -> None:
         self.intent = intent
         self.renamed = renamed
+        # SONiC's hash seed follows the type (ToRRouter 0, LeafRouter 10, SpineRouter 25); tiers that hash alike
+        # polarise (facts sonic.md 1.1, field case F061). In other routing modes ToRRouter would bring allowas-in along.
+        three = intent.compute.superspine is not None and intent.routing.mode == "frr"
+        self._types = {
+            Role.LEAF: "ToRRouter" if three else "LeafRouter",
+            Role.SPINE: "LeafRouter" if three else "SpineRouter",
+            Role.SUPERSPINE: "SpineRouter",
+            Role.STORAGE: "LeafRouter",
+        }
         self.compute = intent.compute
         self.per_segment = per_segment
         self.switches: dict[str, SwitchNode] = {}
@@ -225,7 +234,7 @@ class _Layout:
         return PLANE_LETTERS[plane] if self.compute.planes > 1 else ""
 
     def add(
-        self, prefix: str, numbers: range, role: Role, network: Network, platform: str, device_type: str,
+        self, prefix: str, numbers: range, role: Role, network: Network, platform: str, device_type: str | None,
         pod: int | None = None, plane: int | None = None, rail: int | None = None, leaf: bool = False,
     ) -> tuple[str, ...]:  # fmt: skip
         """Add a group `prefix0`, `prefix1`, ..."""
@@ -243,7 +252,7 @@ class _Layout:
                 role=role,
                 network=network,
                 platform=override.platform or platform,
-                device_type=override.device_type or device_type,
+                device_type=override.device_type or device_type or self._types[role],
                 pod=pod,
                 segment=number // self.per_segment if leaf else None,
                 rail=number % self.per_segment if on_rails else rail,
