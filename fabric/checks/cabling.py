@@ -167,6 +167,8 @@ def _dark(view: View, seen: Cabling, judged: Judged, wrong_links: set[str]) -> N
     for link in view.links:
         if link.name in seen.right or link.name in wrong_links or link.life in (Life.PLANNED, Life.KNOWN_DOWN):
             continue
+        if view.hold_on(link.a) or view.hold_on(link.b):
+            continue  # Kept by hand; links say so.
         doubts = [(end, *seen.doubt[end]) for end in (link.a, link.b) if end in seen.doubt]
         if doubts:
             judged.claims.append(words.doubtful(view, link, doubts, _second_evidence(view, link)))
