@@ -18,7 +18,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 from fabric.errors import InputError, Problem
 
 T = TypeVar("T")
-_Decoder = Callable[[Any, str], Any]
+# Given the value and its key path. Path None: do not spend time on one; a wrong value is decoded again with it.
+_Decoder = Callable[[Any, str | None], Any]
 
 
 def plain(value: Any) -> Any:
@@ -44,7 +45,11 @@ def dumps(value: Any) -> str:
 def decode(kind: type[T], data: Any, where: str = "") -> T:
     """Build a `kind` from plain JSON values; InputError names the key path of what does not fit."""
     decoder: _Decoder = _decoder(kind)  # type: ignore[arg-type]
-    result: T = decoder(data, where)
+    result: T
+    try:
+        result = decoder(data, None)
+    except InputError:
+        result = decoder(data, where)
     return result
 
 
@@ -65,7 +70,7 @@ def _field_names(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
-def _wrong(where: str, expected: str, data: Any) -> InputError:
+def _wrong(where: str | None, expected: str, data: Any) -> InputError:
     seen = type(data).__name__ if data is not None else "null"
     return InputError(Problem(f"expected {expected}, found {seen}", path=where or "(top)"))
 
@@ -73,7 +78,9 @@ def _wrong(where: str, expected: str, data: Any) -> InputError:
 def _scalar(kind: type) -> _Decoder:
     accepted: tuple[type, ...] = (int, float) if kind is float else (kind,)
 
-    def read(data: Any, where: str) -> Any:
+    def read(data: Any, where: str | None) -> Any:
+        if type(data) is kind:
+            return data
         if not isinstance(data, accepted) or (isinstance(data, bool) and kind is not bool):
             raise _wrong(where, kind.__name__, data)
         return kind(data)
@@ -82,7 +89,7 @@ def _scalar(kind: type) -> _Decoder:
 
 
 def _enum(kind: type[enum.Enum]) -> _Decoder:
-    def read(data: Any, where: str) -> Any:
+    def read(data: Any, where: str | None) -> Any:
         try:
             return kind(data)
         except ValueError:
@@ -93,18 +100,24 @@ def _enum(kind: type[enum.Enum]) -> _Decoder:
 
 
 def _sequence(item: _Decoder, build: Callable[[list[Any]], Any]) -> _Decoder:
-    def read(data: Any, where: str) -> Any:
+    def read(data: Any, where: str | None) -> Any:
         if not isinstance(data, (list, tuple)):
             raise _wrong(where, "a list", data)
+        if where is None:
+            return build([item(entry, None) for entry in data])
         return build([item(entry, f"{where}[{index}]") for index, entry in enumerate(data)])
 
     return read
 
 
-def _mapping(key: _Decoder, item: _Decoder) -> _Decoder:
-    def read(data: Any, where: str) -> Any:
+def _mapping(key: _Decoder, item: _Decoder, plain_keys: bool) -> _Decoder:
+    def read(data: Any, where: str | None) -> Any:
         if not isinstance(data, Mapping):
             raise _wrong(where, "an object", data)
+        if where is None:
+            if plain_keys and all(isinstance(name, str) for name in data):
+                return {name: item(entry, None) for name, entry in data.items()}
+            return {key(name, None): item(entry, None) for name, entry in data.items()}
         return {
             key(name, where): item(entry, f"{where}.{name}" if where else str(name)) for name, entry in data.items()
         }
@@ -116,7 +129,7 @@ def _key(kind: Any) -> _Decoder:
     if kind is not int:
         return _decoder(kind)
 
-    def read(data: Any, where: str) -> Any:
+    def read(data: Any, where: str | None) -> Any:
         try:
             return int(data)
         except (TypeError, ValueError):
@@ -129,10 +142,13 @@ def _union(options: tuple[Any, ...]) -> _Decoder:
     rest = [option for option in options if option is not types.NoneType]
     decoders = [_decoder(option) for option in rest]
     optional = len(rest) < len(options)
+    exact = frozenset(option for option in rest if option in (str, int, float, bool))
 
-    def read(data: Any, where: str) -> Any:
+    def read(data: Any, where: str | None) -> Any:
         if data is None and optional:
             return None
+        if type(data) in exact:
+            return data
         first: InputError | None = None
         for decoder in decoders:
             try:
@@ -162,7 +178,7 @@ def _fields(kind: type) -> tuple[tuple[str, _Decoder, bool], ...]:
 def _dataclass(kind: type) -> _Decoder:
     expected_schema = next((f.default for f in dataclasses.fields(kind) if f.name == "schema"), None)
 
-    def read(data: Any, where: str) -> Any:
+    def read(data: Any, where: str | None) -> Any:
         if not isinstance(data, Mapping):
             raise _wrong(where, f"an object ({kind.__name__})", data)
         if expected_schema is not None and data.get("schema") != expected_schema:
@@ -176,7 +192,7 @@ def _dataclass(kind: type) -> _Decoder:
             )
         values: dict[str, Any] = {}
         for name, decoder, required in _fields(kind):
-            path = f"{where}.{name}" if where else name
+            path = None if where is None else f"{where}.{name}" if where else name
             if name in data:
                 values[name] = decoder(data[name], path)
             elif required:
@@ -198,7 +214,7 @@ def _decoder(kind: Any) -> _Decoder:
     if origin is typing.Literal:
         allowed = args
 
-        def read(data: Any, where: str) -> Any:
+        def read(data: Any, where: str | None) -> Any:
             if data not in allowed:
                 raise InputError(Problem(f"{data!r} is not one of {', '.join(map(str, allowed))}", path=where))
             return data
@@ -209,9 +225,11 @@ def _decoder(kind: Any) -> _Decoder:
             return _sequence(_decoder(args[0]), tuple)
         parts = [_decoder(arg) for arg in args]
 
-        def read_fixed(data: Any, where: str) -> Any:
+        def read_fixed(data: Any, where: str | None) -> Any:
             if not isinstance(data, (list, tuple)) or len(data) != len(parts):
                 raise _wrong(where, f"a list of {len(parts)}", data)
+            if where is None:
+                return tuple(part(entry, None) for part, entry in zip(parts, data))
             return tuple(part(entry, f"{where}[{index}]") for index, (part, entry) in enumerate(zip(parts, data)))
 
         return read_fixed
@@ -220,7 +238,7 @@ def _decoder(kind: Any) -> _Decoder:
     if origin is frozenset:
         return _sequence(_decoder(args[0]), frozenset)
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping(_key(args[0]), _decoder(args[1]))
+        return _mapping(_key(args[0]), _decoder(args[1]), args[0] is str)
     if kind is types.NoneType:
         return _union((types.NoneType,))
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
