@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from fabric.errors import RenderError
 from fabric.render import routing
 from fabric.render.device import Rows, bare, version_of
+from fabric.render.releases import since
 from fabric.render.scope import Scope
 from fabric.values.device_config import Row
 from fabric.values.plan import RoutingPlan
@@ -71,10 +72,8 @@ def _manager(scope: Scope) -> Iterator[tuple[str, Rows]]:
             }
     yield "BGP_NEIGHBOR", rows
     # bgpcfgd redistributes static routes: here that is what carries the aggregate.
-    yield (
-        "STATIC_ROUTE",
-        {f"default|{prefix}": {"advertise": "true", "blackhole": "true"} for prefix in scope.switch.aggregates},
-    )
+    # `advertise` absent means advertised to it, and models up to 202411 have no such field.
+    yield "STATIC_ROUTE", {f"default|{prefix}": {"blackhole": "true"} for prefix in scope.switch.aggregates}
     if plan.weighted_ecmp:
         yield "BGP_DEVICE_GLOBAL", {"STATE": {"wcmp_enabled": "true"}}
 
@@ -85,6 +84,11 @@ def _framework(scope: Scope) -> Iterator[tuple[str, Rows]]:
         raise RenderError(
             f"{switch.name}: routing mode frr-mgmt cannot do weighted ECMP (ROUTE_MAP has no link bandwidth); "
             "use mode frr"
+        )
+    if not since(scope.release.name, "202511"):
+        raise RenderError(
+            f"{switch.name}: routing mode frr-mgmt needs 202511: on {scope.release.name} SONiC's model wants a sequence "
+            "number in the keys of PREFIX, and its daemon (frrcfgd.py) stops at one; use mode frr"
         )
     if plan.maximum_paths > _FRAMEWORK_PATHS:
         raise RenderError(
@@ -170,8 +174,8 @@ def _framework_policy(families: list[routing.Family]) -> Iterator[tuple[str, Row
         }
         for name, members in lists.items():
             sets[name] = {"mode": f"IPv{version_of(family.default)}"}
-            for prefix, lengths in members:
-                prefixes[f"{name}|{prefix}|{lengths}"] = {"action": "permit"}
+            for place, (prefix, lengths) in enumerate(members, 1):
+                prefixes[f"{name}|{5 * place}|{prefix}|{lengths}"] = {"action": "permit"}
         for one in family.maps:
             permit: dict[str, str | list[str]] = {"route_operation": "permit"}
             if one.only_own:

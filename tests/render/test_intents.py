@@ -36,10 +36,12 @@ def test_models_take_every_file(shipped: Plan, models: YangModels) -> None:
 
 
 def test_our_own_rules_find_nothing(shipped: Plan) -> None:
+    """But that SAKURA's headroom demand is more than the pool: borrowed figures, known and said (QOS-06)."""
     for name, switch in shipped.switches.items():
         config = render_switch(shipped, name)
         rows = shipped.buffers[switch.platform].rows
-        assert not lint_tables(config.tables, platform_rows=rows, expected=config, device=name)
+        findings = lint_tables(config.tables, platform_rows=rows, expected=config, device=name)
+        assert {(finding.code, finding.status.value) for finding in findings} <= {("CFG-77", "warn")}
 
 
 def test_row_counts_follow_from_the_plan(shipped: Plan) -> None:

@@ -119,7 +119,7 @@ def test_bgpcfgd_rows() -> None:
         "nhopself": "0",
         "rrclient": "0",
     }
-    assert tables["STATIC_ROUTE"]["default|10.101.0.0/25"] == {"advertise": "true", "blackhole": "true"}
+    assert tables["STATIC_ROUTE"]["default|10.101.0.0/25"] == {"blackhole": "true"}
     assert tables["BGP_DEVICE_GLOBAL"] == {"STATE": {"wcmp_enabled": "true"}}
     assert tables["DEVICE_METADATA"]["localhost"]["docker_routing_config_mode"] == "separated"
     local = {row["local_addr"] for row in tables["BGP_NEIGHBOR"].values()}
@@ -149,6 +149,7 @@ def test_framework_peers_always_have_both_maps() -> None:
         (RoutingPlan(mode="bgpcfgd", weighted_ecmp=True), "202405", "cannot do weighted ECMP on 202405"),
         (RoutingPlan(mode="bgpcfgd", maximum_paths=128), "202405", "has 64 paths on 202405"),
         (RoutingPlan(mode="frr-mgmt", weighted_ecmp=True), "master", "cannot do weighted ECMP"),
+        (RoutingPlan(mode="frr-mgmt"), "202505", "needs 202511: on 202505"),
         (RoutingPlan(mode="frr-mgmt", maximum_paths=257), "master", "at most 256 paths"),
         (RoutingPlan(mode="ospf"), "master", "'ospf' is not known; choose one of frr, bgpcfgd, frr-mgmt"),
         (RoutingPlan(ipv4=False), "master", "neither IPv4 nor IPv6"),
