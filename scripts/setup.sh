@@ -7,6 +7,8 @@
 # interfaces of this machine. So for the time of the installation a policy-rc.d of ours forbids every start, and what
 # the installation has newly enabled is disabled again. Services that stood before stay as they were.
 
+# RAILFAB_NO_SETUP=1 skips all of it: what is there must do.
+
 # Tests set this to a folder that stands for `/`.
 setup_root=${RAILFAB_SETUP_ROOT:-}
 
@@ -143,6 +145,7 @@ install_packages() {
 
 # Debian packages: $1 what they are for, the rest their names.
 debian_packages() {
+    [ -z "${RAILFAB_NO_SETUP:-}" ] || return 0
     purpose=$1
     shift
     if ! command -v dpkg-query >/dev/null 2>&1; then
@@ -168,6 +171,7 @@ debian_packages() {
 
 # A user without rights may not run Debian's lldpcli (mode 4750); a copy without rights of its own does for the twin.
 own_lldpcli() {
+    [ -z "${RAILFAB_NO_SETUP:-}" ] || return 0
     [ "$(id -u)" -ne 0 ] || return 0
     copy=${RAILFAB_LLDPCLI:-${HOME:-/nonexistent}/.cache/railfab/lldpcli}
     [ ! -x /usr/sbin/lldpcli ] && [ ! -x "$copy" ] && [ -e /usr/sbin/lldpcli ] || return 0
@@ -181,6 +185,7 @@ own_lldpcli() {
 
 # .venv with railfab and everything Python its tests need. Says so first; does nothing when nothing changed.
 python_packages() {
+    [ -z "${RAILFAB_NO_SETUP:-}" ] || return 0
     python=$(find_python) || {
         say "Python 3.11 or newer is not here; install it (Debian 12: apt-get install python3) or name it in RAILFAB_PYTHON"
         return 1
