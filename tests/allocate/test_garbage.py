@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def test_changed_values(texts: list[str], data: st.DataObject) -> None:
         if data.draw(st.booleans()) and isinstance(parent, dict):
             del parent[path[-1]]
         else:
-            parent[path[-1]] = data.draw(st.sampled_from(_VALUES))
+            parent[path[-1]] = copy.deepcopy(data.draw(st.sampled_from(_VALUES)))
         if not document:
             break
     message = "a plan"
