@@ -12,6 +12,7 @@ from fabric.checks import _cabling_words as words
 from fabric.checks.exchange import Story, stories
 from fabric.checks.judged import Judged
 from fabric.checks.observe import Cabling, observe
+from fabric.checks.proof import arp_proof, second_evidence, session_proof
 from fabric.checks.replug import tangles
 from fabric.checks.view import Life, Link, View
 from fabric.diagnose.claim import Cause, Claim, End
@@ -128,39 +129,6 @@ def _contradicted(view: View, links: Iterable[Link]) -> bool:
     return asked
 
 
-def session_proof(view: View, link: Link) -> bool | None:
-    """Whether the numbered session over a fabric cable is up; None when there is none or nobody can say."""
-    if view.plan.routing.unnumbered or link.a_port.peer_asn is None:
-        return None
-    said = None
-    for end, port in ((link.a, link.a_port), (link.b, view.plan.port(*link.b))):
-        state = view.state(end[0])
-        if state is None or state.bgp is None or port is None:
-            continue
-        for address in port.peer_addresses:
-            peer = state.bgp.get(address.partition("/")[0])
-            if peer is not None:
-                said = peer.state == "Established" and peer.remote_asn in (None, port.peer_asn)
-                if said:
-                    return True
-    return said
-
-
-def arp_proof(view: View, link: Link) -> bool | None:
-    """Whether the switch resolved the NIC's own address on the port; None when it did not try or cannot say."""
-    state = view.state(link.a[0])
-    if state is None or state.neighbours is None:
-        return None
-    wanted = {address.partition("/")[0] for address in link.a_port.peer_addresses}
-    for entry in state.neighbours:
-        if entry.port == link.a[1] and entry.address in wanted:
-            if entry.state in ("REACHABLE", "STALE", "DELAY", "PROBE") and entry.mac:
-                return True
-            if entry.state in ("FAILED", "INCOMPLETE"):
-                return False
-    return None
-
-
 def _dark(view: View, seen: Cabling, judged: Judged, wrong_links: set[str]) -> None:
     """Claims for cables that could not be judged; devices with no data at all are told by coverage."""
     silent: list[tuple[Link, End]] = []
@@ -171,7 +139,7 @@ def _dark(view: View, seen: Cabling, judged: Judged, wrong_links: set[str]) -> N
             continue  # Kept by hand; links say so.
         doubts = [(end, *seen.doubt[end]) for end in (link.a, link.b) if end in seen.doubt]
         if doubts:
-            judged.claims.append(words.doubtful(view, link, doubts, _second_evidence(view, link)))
+            judged.claims.append(words.doubtful(view, link, doubts, second_evidence(view, link)))
         elif link.name in seen.one_way:
             silent.append((link, seen.one_way[link.name]))
         elif _was_asked(view, link):
@@ -194,10 +162,6 @@ def _is_down(view: View, link: Link) -> bool:
     return any(state is not None and state.oper_up is False for state in states)
 
 
-def _second_evidence(view: View, link: Link) -> bool | None:
-    return arp_proof(view, link) if link.host else session_proof(view, link)
-
-
 def _silent(view: View, seen: Cabling, silent: list[tuple[Link, End]], judged: Judged) -> None:
     """Group silence: a whole host is one agent, several ports of a switch one lldpd, else one claim a cable."""
     by_host: dict[str, list[Link]] = defaultdict(list)
@@ -214,7 +178,7 @@ def _silent(view: View, seen: Cabling, silent: list[tuple[Link, End]], judged: J
             by_switch[end[0]].append((link, end))
     for device in sorted(by_switch):
         links = by_switch[device]
-        proven = all(link.name in seen.one_way or _second_evidence(view, link) is True for link, _ in links)
+        proven = all(link.name in seen.one_way or second_evidence(view, link) is True for link, _ in links)
         one_way = all(link.name in seen.one_way for link, _ in links)
         judged.claims.append(words.silent_ports(view, device, links, proven, one_way))
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from fabric.checks.neighbours import Neighbours, Seen, weaker
+from fabric.checks.proof import second_evidence
 from fabric.checks.view import Link, View
 from fabric.diagnose.claim import End
 from fabric.values.finding import Confidence
@@ -145,6 +146,13 @@ def _settle(view: View, neighbours: Neighbours, end: End, rows: list[LldpNeighbo
         seen = _merge(view, end, seen)
     places = {(one.device, one.port) for one in seen}
     if len(places) > 1:
+        planned = next((one for one in seen if (one.device, one.port) == view.far(end)), None)
+        link = view.of_end.get(end)
+        one_sender = len({one.row.chassis_id.lower() for one in seen}) == 1
+        if planned is not None and one_sender and link is not None and second_evidence(view, link) is True:
+            others = ", ".join(one.words for one in seen if one is not planned)
+            note = f"an old row beside the true one ({others}): the planned neighbour answers on this port"
+            return replace(planned, note=note, grade=weaker(planned.grade, Confidence.LIKELY))
         cabling.doubt[end] = (Doubt.AMBIGUOUS, tuple(seen))
         return None
     one = seen[0]

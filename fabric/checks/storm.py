@@ -45,7 +45,9 @@ def judge(view: View, judged: Judged) -> None:
     sources: dict[tuple[str, End], _Source] = {}
     for end in sorted(paused):
         kind, at = _walk(view, paused, end)
-        source = sources.setdefault((kind, at), _Source(kind, at))
+        # A congested switch is one source, whichever of its ports a walk came in by.
+        key = (at[0], "") if kind == "queue" else at
+        source = sources.setdefault((kind, key), _Source(kind, at))
         source.victims[end] = paused[end]
     for source in sources.values():
         judged.claims.append(_claim(view, source))

@@ -339,7 +339,7 @@ def test_bad_arguments_are_refused_with_a_reason() -> None:
 
 
 def test_scope_judges_a_part_and_names_only_that() -> None:
-    faults = [
+    faults: list[Fault] = [
         Cut(place(UPLINK)),
         Cut(place("p1-l3:Ethernet0")),
         LoseNextHop("p1-l2", "10.101.1.0/25", "10.254.0.17", "asic"),
