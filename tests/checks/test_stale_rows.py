@@ -55,3 +55,14 @@ def test_ports_are_kept_when_every_row_is_older_than_the_last_down() -> None:
     changed = dataclasses.replace(state, lldp=rows, ports=ports)
     report = judged(small().plan, dataclasses.replace(snapshot, switches={**snapshot.switches, "p1-l0": changed}))
     assert report.findings == judge(small()).findings == ()
+
+
+def test_an_old_row_of_the_planned_neighbour_is_no_doubt_when_its_session_is_up() -> None:
+    """s0 was plugged elsewhere and back: two rows of s0 on one port, and the /31 of the planned one answers."""
+    snapshot = small().snapshot()
+    state = snapshot.switches["p1-l0"]
+    right = next(row for row in state.lldp or () if row.local_port == "Ethernet256")
+    old = dataclasses.replace(right, port_id="etp2", port_description="")
+    changed = dataclasses.replace(state, lldp=(*(state.lldp or ()), old))
+    report = judged(small().plan, dataclasses.replace(snapshot, switches={**snapshot.switches, "p1-l0": changed}))
+    assert report.findings == ()
