@@ -138,6 +138,8 @@ def residue(desired: DeviceConfig, running: DeviceConfig, change: DeviceChange) 
         for one in semantic.diff(desired.tables, running.tables)
         if f"{one.table}|{one.key}" not in kept
     ]
+    if desired.frr is not None and running.frr is None:
+        left.append("FRR: its running configuration could not be read")
     if desired.frr is not None and running.frr is not None:
         _, stays = held_frr(desired.device, parse(running.frr), parse(desired.frr), frozenset(), {})
         text = _with_kept(desired.frr, stays) or ""

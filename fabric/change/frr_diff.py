@@ -197,9 +197,7 @@ def _bgp(
             continue
         lines: list[str] = []
         if len(one.path) == 1:
-            lines += [
-                _no_peer(regroup, running.lines(one.path)) for regroup in running.peers() if regroup in regrouped
-            ]
+            lines += [_no_peer(regroup, running.lines(one.path)) for regroup in running.peers() if regroup in regrouped]
             for peer in dict.fromkeys(_peer_of(line) for line in one.removed):
                 if peer in dead_peers:
                     lines.append(_no_peer(peer, one.removed))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fabric.deploy.preflight import other_release
 from fabric.deploy.reading import Reading
 from fabric.deploy.report import WORDS, groups, shown_names, shown_step, step_document
 from fabric.values.change import ChangePlan, DeviceChange
@@ -26,7 +27,7 @@ def drift(plan: Plan, change_plan: ChangePlan, readings: Mapping[str, Reading]) 
     for name, reading in readings.items():
         switch, state = plan.switches[name], reading.state
         found = []
-        if state.release and plan.release and plan.release not in state.release:
+        if other_release(state.release, plan.release):
             found.append(f"runs SONiC {state.release}, the intent is for {plan.release}")
         if state.onie_platform and switch.onie_platform and state.onie_platform != switch.onie_platform:
             found.append(f"is a {state.onie_platform}, the intent says {switch.onie_platform}")

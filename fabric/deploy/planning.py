@@ -51,6 +51,9 @@ def make_plan(
         wrong_box = identity(reading, plan)
         if wrong_box:
             change = replace(change, refused=f"another box answers there: {'; '.join(wrong_box)}")
+        elif reading.config.frr is None and desired[name].frr is not None and change.method != "reload":
+            reason = reading.state.hole("frr")
+            change = replace(change, refused=f"its routing configuration could not be read: {reason}")
         elif not releases:
             change = _file_too(change, desired[name], reading)
         changes[name] = change

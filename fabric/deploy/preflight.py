@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -99,9 +100,8 @@ def state(
     offset = reading.clock_offset_s
     if offset is not None and abs(offset) > CLOCK_LIMIT_S:
         note.append(f"its clock is {abs(offset):.0f} s {'ahead of' if offset > 0 else 'behind'} ours")
-    running = reading.state.release
-    if running and release and not _same_release(running, release):
-        note.append(f"it runs SONiC {running}, the intent is for {release}")
+    if other_release(reading.state.release, release):
+        note.append(f"it runs SONiC {reading.state.release}, the intent is for {release}")
     return refuse, note
 
 
@@ -110,8 +110,10 @@ def same_run(one: str, other: str | None) -> bool:
     return other is not None and one.partition(".")[0] == other.partition(".")[0]
 
 
-def _same_release(running: str, wanted: str) -> bool:
-    return wanted in running
+def other_release(running: str | None, wanted: str | None) -> bool:
+    """Whether a switch says it runs another release branch (`202505`); a private build that names none says nothing."""
+    said = re.search(r"20\d{4}", running or "")
+    return bool(said and wanted and re.fullmatch(r"20\d{4}", wanted) and said[0] != wanted)
 
 
 def names(problems: Mapping[str, list[str]]) -> str:

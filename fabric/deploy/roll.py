@@ -32,6 +32,7 @@ from fabric.values.plan import LifeState, Plan
 # Whether the fabric is well after a wave: given the wave and every switch changed so far, it returns what is not well
 # (switch or "" for the fabric -> reason); empty is well. It raises RailfabError when it cannot tell.
 Health = Callable[[Wave, Sequence[str]], Mapping[str, str]]
+_CLOSE_S = 10.0
 ProcessorMaker = Callable[[str, int], Sequence[Processor]]
 
 
@@ -265,7 +266,8 @@ class Roll:
             stopped=self.stopped,
         )
         self.record.close(run)
-        self._nornir.close_connections(on_good=True, on_failed=True)
+        closing = self._nornir.with_runner(BoundedRunner(self._options.workers, run_deadline_s=_CLOSE_S))
+        closing.close_connections(on_good=True, on_failed=True)
         return run
 
     def gate(self, wave: Wave, changed: Sequence[str]) -> str | None:
