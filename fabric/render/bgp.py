@@ -87,8 +87,8 @@ def _framework(scope: Scope) -> Iterator[tuple[str, Rows]]:
         )
     if not since(scope.release.name, "202511"):
         raise RenderError(
-            f"{switch.name}: routing mode frr-mgmt needs 202511: on {scope.release.name} SONiC's model wants a sequence "
-            "number in the keys of PREFIX, and its daemon (frrcfgd.py) stops at one; use mode frr"
+            f"{switch.name}: routing mode frr-mgmt needs 202511: on {scope.release.name} SONiC's model wants a "
+            "sequence number in the keys of PREFIX, and its daemon (frrcfgd.py) stops at one; use mode frr"
         )
     if plan.maximum_paths > _FRAMEWORK_PATHS:
         raise RenderError(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fabric.errors import RenderError
+from fabric.lint.yang import YangModels
 from fabric.render import render_switch, write
 from fabric.render.bgp import limits
 from fabric.render.releases import RELEASES
@@ -31,30 +32,30 @@ MODES = {
 _BGP_TABLES = ("BGP_NEIGHBOR", "BGP_GLOBALS", "BGP_PEER_GROUP", "STATIC_ROUTE")
 
 
+@pytest.fixture(scope="module")
+def models(yang_folder: Path) -> YangModels:
+    return YangModels(yang_folder)
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("model", ["ours", "sonic", "dynamic"])
-def test_models_take_every_file(mode: str, model: str, yang_folder: Path) -> None:
-    from fabric.lint.yang import YangModels
-
+def test_models_take_every_file(mode: str, model: str, models: YangModels) -> None:
     figures = {
         "ours": buffers(),
         "sonic": buffers(borrowed_from=None),
         "dynamic": buffers(model="dynamic", borrowed_from=None, asic="spc4"),
     }[model]
     of = plan(routing=MODES[mode], buffer_plan=figures)
-    models = YangModels(yang_folder)
     for name in of.switches:
         tables = render_switch(of, name).tables
         assert not models.unknown_tables(tables)
         assert not models.judge(tables), name
 
 
-def test_models_take_a_management_vrf_and_other_servers(yang_folder: Path) -> None:
-    from fabric.lint.yang import YangModels
-
+def test_models_take_a_management_vrf_and_other_servers(models: YangModels) -> None:
     services = Services(ntp=("ntp.example.net", "192.0.2.1"), syslog=("192.0.2.2",), dns=("192.0.2.3",), mgmt_vrf=True)
     of = replace(plan(), services=services)
-    assert not YangModels(yang_folder).judge(render_switch(of, "p1-l0").tables)
+    assert not models.judge(render_switch(of, "p1-l0").tables)
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -63,7 +64,7 @@ def test_vtysh_takes_every_text(mode: str, release: str, tmp_path: Path) -> None
     if shutil.which("vtysh") is None:
         pytest.skip("vtysh is not installed (Debian package frr)")
     of = plan(routing=MODES[mode], release=release)
-    for name in of.switches:
+    for name in of.switches if release == RELEASES[-1] else ("p1-l0",):
         assert check_syntax(render_switch(of, name).frr or "", tmp_path) == ""
 
 
