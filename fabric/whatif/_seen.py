@@ -95,7 +95,7 @@ class Looks:
         """APPL_DB/STATE_DB view of a port that is what the plan says."""
         key = (
             planned.name, planned.alias, planned.index, planned.lanes, planned.speed_mbps, planned.fec, planned.mtu,
-            planned.admin_up, up,
+            planned.admin_up, up, planned.peer_device, planned.peer_port,
         )  # fmt: skip
         state = self._ports.get(key)
         if state is None:
@@ -111,8 +111,8 @@ class Looks:
                 lanes=planned.lanes,
                 alias=planned.alias,
                 index=planned.index,
-                description="",
-                autoneg="off",
+                description=description(planned),
+                autoneg=None,
                 flap_count=1 if up else 0,
                 last_up_time=self.booted + 90 if up else None,
                 last_down_time=None,
@@ -242,7 +242,7 @@ class Looks:
             chassis_subtype="mac",
             port_id=port.alias,
             port_subtype="local",
-            port_description=port.name,
+            port_description=description(port) or port.name,
             system_description=self._description(switch),
             management_addresses=(switch.mgmt_address.partition("/")[0],) if switch.mgmt_address else (),
             age_s=12.0,
@@ -274,6 +274,11 @@ def _sensors(lanes: int, up: bool) -> dict[str, float]:
         sensors[f"tx{lane}power"] = 1.8
         sensors[f"tx{lane}bias"] = 80.0
     return sensors
+
+
+def description(port: PlannedPort) -> str:
+    """PORT.description as `fabric.render` writes it; lldpd sends it as port description."""
+    return f"{port.name}|to:{port.peer_device}:{port.peer_port}" if port.peer_device else ""
 
 
 def alive(state: LifeState) -> bool:

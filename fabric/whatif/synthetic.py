@@ -17,7 +17,7 @@ from itertools import chain
 from typing import Any
 
 from fabric.values.device_config import DeviceConfig
-from fabric.values.plan import LifeState, Plan, PlannedPort, SwitchPlan
+from fabric.values.plan import LifeState, Plan, PlannedPort, Role, SwitchPlan
 from fabric.values.snapshot import (
     BgpPeer,
     Hole,
@@ -290,7 +290,9 @@ class Synthetic:
                 yield Neighbour(address, port.name, self.identities.switch(far[0]), "REACHABLE")
 
     def _bgp(self, switch: SwitchPlan, wiring: Wiring, routing: Routing, at: float) -> dict[str, BgpPeer]:
-        received, sent = routing.received(switch.name)
+        received, reached = routing.received(switch.name)
+        # A leaf carries nobody's traffic: it announces its own prefixes only.
+        sent = len(switch.networks) if switch.role is Role.LEAF else reached
         peers: dict[str, BgpPeer] = {}
         unnumbered = self.plan.routing.unnumbered
         for port in switch.sessions():
