@@ -34,12 +34,28 @@ class Numbers:
             missing = [name for name in group.names if name not in self.book.of_switch]
             for names in runs(missing):
                 self._switch_run(group, names)
+        self._check_complete()
         self._check_shared()
         wanted = {name: override.asn for name, override in self.intent.devices.items() if override.asn is not None}
         for name, asn in wanted.items():
             owner = self.book.asns.get(asn)
             if owner is not None and name in self.fabric.switches and owner != name:
                 self.problems.append(f"devices.{name}.asn: AS number {asn} belongs to {owner}; take another")
+
+    def _check_complete(self) -> None:
+        """A line of the ledger may lack nothing its switches need."""
+        for name, node in self.fabric.switches.items():
+            run = self.book.of_switch[name][0]
+            wanting = [
+                what
+                for what, number, needed in (
+                    ("loopback", run.loopback, node.network is not Network.STORAGE),
+                    ("hosts", run.hosts, node.role is Role.LEAF),
+                )
+                if needed and number is None
+            ]
+            if wanting:
+                self.problems.append(f"{name}: its ledger line has no {' and no '.join(wanting)}; delete the line")
 
     def _check_shared(self) -> None:
         """Spines of different pods, and of different tiers, must not share an AS number: routes between them would be

@@ -87,19 +87,21 @@ def buffer_plans(fabric: Fabric) -> tuple[dict[str, BufferPlan], list[str]]:
     notes: list[str] = []
     for key in dict.fromkeys(node.platform for node in fabric.switches.values()):
         platform = fabric.platforms[key]
+        if platform.key in plans:
+            continue
         own = platform.buffers()
         if own is not None:
-            plans[key] = own
+            plans[platform.key] = own
         elif intent.buffers_from is not None:
             lender = find_platform(intent.buffers_from)
             try:
-                plans[key] = platform.borrow(lender.key)
+                plans[platform.key] = platform.borrow(lender.key)
             except PlatformError as error:
                 what, _, remedy = str(error).partition("; ")
                 raise PlatformError(f"{fabric.file.problem(('buffers_from',), what, remedy)}") from None
             notes.append(
-                f"{platform.key}: no buffer figures are published; those of {lender.key} ({plans[key].source}) "
-                "stand in because the intent says buffers_from"
+                f"{platform.key}: no buffer figures are published; those of {lender.key} "
+                f"({plans[platform.key].source}) stand in because the intent says buffers_from"
             )
         elif intent.qos.lossless:
             notes.append(
