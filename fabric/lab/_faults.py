@@ -15,6 +15,8 @@ from fabric.lab._wires import End, Patchbay, inside
 from fabric.lab.blueprint import Blueprint
 
 # Longer than the kernel's pause between two carrier announcements of one link (1 s): no change goes unseen.
+# A person needs longer to move a plug; lldpd forgets a neighbour when it sees the port dark, and looks each second.
+_REPLUG_S = 3.0
 _DWELL_S = 1.2
 LAYERS = ("kernel", "appl", "asic")
 
@@ -70,7 +72,9 @@ class Faults:
 
     def _swap(self, arguments: list[str], undo: bool, before: Any) -> None:
         first, second = self._cable_end(arguments[0]), self._cable_end(arguments[1])
-        self._renew(self._bay.swap(first, second))
+        self._renew(self._bay.unplug_two(first, second))
+        time.sleep(_REPLUG_S)
+        self._renew(self._bay.cross(first, second))
 
     def _cut(self, arguments: list[str], undo: bool, before: Any) -> None:
         end = self._cable_end(arguments[0])

@@ -66,20 +66,23 @@ class Patchbay:
         """Whether this end has a cable in the blueprint."""
         return end in self._far
 
-    def swap(self, first: End, second: End) -> list[End]:
-        """Exchange the plugs in two ports. Returns the ends whose links were made anew."""
-        for end in (first, second):
-            if end in self._pulled:
-                raise LabError(f"{end[0]}:{end[1]} has its cable cut; undo that first")
-        far_first, far_second = self._far[first], self._far[second]
-        if far_first == second:
+    def unplug_two(self, first: End, second: End) -> list[End]:
+        """Pull the cables in two ports, to be plugged in crosswise by `cross`. Returns the ends that went dark."""
+        if self._far.get(first) == second:
             raise LabError("these two ports are the ends of one cable; there is nothing to swap")
-        self._delete(first)
-        self._delete(second)
+        return [*self.pull(first), *self.pull(second)]
+
+    def cross(self, first: End, second: End) -> list[End]:
+        """Plug the two cables that `unplug_two` pulled in again, each into the other's port."""
+        far_first, far_second = self._far[first], self._far[second]
+        ends = [first, second, far_first, far_second]
+        for end in ends:
+            self._delete(end)
+        self._pulled.difference_update(ends)
         for a, b in ((first, far_second), (second, far_first)):
             self._far[a], self._far[b] = b, a
             self._lay(a, b)
-        return [first, second, far_first, far_second]
+        return ends
 
     def pull(self, end: End) -> list[End]:
         """Pull a cable: both its ports lose carrier, whatever their admin state is."""
