@@ -13,6 +13,9 @@ from fabric.errors import InputError, Problem
 MOST = 100_000
 # Characters of a Slurm node list; `@file`, `*` and `!` of other tools are none of them.
 _ALLOWED = re.compile(r"^[A-Za-z0-9_.,\-\[\]]+$")
+# `a[1-2]b` is an "Invalid hostlist" for scontrol 22.05, `a[1-2]b[3-4]` is fine.
+_SUFFIX = re.compile(r"\][^,\[\]]+(,|$)")
+_DIGITS = 18
 
 
 def expand(text: str) -> tuple[str, ...]:
@@ -20,7 +23,7 @@ def expand(text: str) -> tuple[str, ...]:
 
     InputError when the text is empty, not Slurm's syntax, or names more than 100,000 nodes.
     """
-    squeezed = "".join(text.split())
+    squeezed = ",".join(text.split())
     if not squeezed:
         raise InputError(Problem("the node list is empty", "give --nodes 'gpu[001-004]'"))
     if not _ALLOWED.match(squeezed):
@@ -28,6 +31,10 @@ def expand(text: str) -> tuple[str, ...]:
         raise InputError(
             Problem(f"node list {text!r} holds {odd!r}", "Slurm knows names, commas, [001-032] and dashes")
         )
+    if _SUFFIX.search(squeezed):
+        raise InputError(Problem(f"node list {text!r}: text after the last bracket", "Slurm takes no such list either"))
+    if any(len(digits) > _DIGITS for digits in re.findall(r"\d+", squeezed)):
+        raise InputError(Problem(f"node list {text!r} holds a number of more than {_DIGITS} digits", "shorten it"))
     import hostlist
 
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.gate.judge import by_node, judge
-from fabric.values.finding import Report
+from fabric.values.finding import Report, Severity
 from fabric.values.plan import LifeState, Plan
 
 SCHEMA = "railfab.verdicts/1"
@@ -22,9 +22,8 @@ def record(plan: Plan, report: Report) -> dict[str, Any]:
     names = [name for name, host in plan.hosts.items() if host.state is LifeState.IN_SERVICE]
     for name in names:
         verdict = judge(plan, report, [name])
-        reasons = [
-            f"{finding.code}: {finding.observed}" for finding in verdict.findings if finding.observed is not None
-        ]
+        blocking_first = sorted(verdict.findings, key=lambda finding: finding.severity is not Severity.BLOCK)
+        reasons = [f"{finding.code}: {finding.observed}" for finding in blocking_first if finding.observed is not None]
         nodes[name] = {"verdict": by_node(plan, verdict)[name], "reasons": reasons[:_MOST_REASONS]}
     for name, host in plan.hosts.items():
         if name not in nodes:
