@@ -30,7 +30,7 @@ def plan(leaves: int = 4, spines: int = 2, hosts: int = 4, parallel: int = 2, na
     ports: dict[str, dict[str, PlannedPort]] = {}
     nics: dict[str, dict[str, PlannedNic]] = {}
     cables: dict[str, PlannedCable] = {}
-    fabric_links = ipaddress.ip_network("10.100.0.0/16").subnets(new_prefix=31)
+    fabric_links = ipaddress.IPv4Network("10.100.0.0/16").subnets(new_prefix=31)
     leaf_names = [f"p1-l{number}" for number in range(leaves)]
     spine_names = [f"s{number}" for number in range(spines)]
     for rail, leaf in enumerate(leaf_names):
@@ -59,7 +59,7 @@ def plan(leaves: int = 4, spines: int = 2, hosts: int = 4, parallel: int = 2, na
             cables[cable] = _cable(cable, PortUse.HOST, rail)
         for number, spine in enumerate(spine_names):
             for lane in range(parallel):
-                ours, theirs = (f"{address}/31" for address in next(fabric_links))
+                ours, theirs = (f"{address}/31" for address in next(fabric_links).hosts())
                 up = _port(
                     leaf, hosts + number * parallel + lane, 800000, PortUse.FABRIC, ours, theirs, spine, "", rail
                 )

@@ -310,4 +310,4 @@ def asic_hops(twin: LabTwin, switch: str, prefix: str) -> set[tuple[str, str]]:
 def has_address(twin: LabTwin, switch: str, port: str, address: str) -> dict[str, int] | None:
     """The interface, when it has the address."""
     link: dict[str, int] = json.loads(twin.run(switch, "ip", "-j", "addr", "show", port))[0]
-    return link if any(one["local"] == address for one in link["addr_info"]) else None  # type: ignore[index,attr-defined]
+    return link if any(one["local"] == address for one in link["addr_info"]) else None  # type: ignore[attr-defined]

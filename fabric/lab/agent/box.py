@@ -27,6 +27,9 @@ _FPM_PORT = 2620
 _LINE = 64 << 20  # a whole config_db.json comes as one line
 _SETTLE_S = 0.02
 _FOLLOW_S = 1.5
+_AGAIN_S = 4.0
+# A reload of SONiC leaves links down for minutes. Here as long as it takes LLDP at the far ends to notice.
+_DARK_S = 2.5
 _SEEDS = {"ToRRouter": "0", "LeafRouter": "10", "SpineRouter": "25"}
 
 
@@ -55,7 +58,7 @@ class Box:
         self._fpm: dict[socket.socket, Stream] = {}
         self._quiet = False
         self._source: str | None = None
-        self._polled = 0.0
+        self._changed = 0.0
         self.started = time.monotonic()
 
     async def start(self, offset: float, slowdown: float) -> None:
@@ -98,7 +101,7 @@ class Box:
             self._ports.live = False
             self._ports.apply()
             await self._run("lldp", "stop")
-            await asyncio.sleep(0.3)  # long enough for both ends of every link to see it go
+            await asyncio.sleep(_DARK_S)
         await self._boot(tables)
 
     async def _boot(self, tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
@@ -129,10 +132,11 @@ class Box:
             self._ports.manage()
             self._switch_rows()
             self._sync()
+            await self._name_ports()
+            await self._lldp.say(["resume"])
             await self._run("bgp", "start")
             self._source = None
             await self._set_source()
-            await self._lldp.say(["resume"])
             self._state.put("SYSTEM_READY|SYSTEM_STATE", {"Status": "UP"})
             self._sync()
 
@@ -303,7 +307,6 @@ class Box:
     def _sync(self) -> None:
         if self._quiet:
             return
-        before = self._ports.oper_up()
         try:
             self._ports.apply()
             self._ports.publish()
@@ -313,18 +316,36 @@ class Box:
         except (ConnectionError, OSError) as error:
             print(f"{self.name}: {type(error).__name__}: {error}", flush=True)
             return
-        if self._ports.live and (before or self._ports.oper_up()):
+        if self._ports.live:
+            # lldpmgrd names a port each time it comes up, and so lldpd sends at once.
+            for port in self._ports.came_up:
+                self._lldp.forget(port)
+            self._ports.came_up.clear()
             self._background(self._name_ports())
 
     async def _name_ports(self) -> None:
-        if await self._lldp.name_ports(sorted(self._ports.oper_up()), self._config.rows("PORT")) and not self._follow:
-            # lldp_syncd fills its table again soon after ports have changed, and in any case every POLL_S.
+        if await self._lldp.name_ports(sorted(self._ports.oper_up()), self._config.rows("PORT")):
+            self._changed = time.monotonic()
+            self._follow_later()
+
+    def _follow_later(self) -> None:
+        if not self._follow:
             self._follow = self._loop.call_later(_FOLLOW_S, lambda: self._background(self._follow_up()))
 
     async def _follow_up(self) -> None:
+        """lldp_syncd fills its table again soon after ports have changed, and as long as some have no neighbour yet.
+
+        We send again too: the far end may have been paused when its port came up, and 30 s are long in a test.
+        """
         self._follow = None
+        since = time.monotonic() - self._changed
+        if since < _AGAIN_S:
+            await self._lldp.say(["update"])
         await self._lldp.poll()
         self._appl.flush()
+        known = {key.partition(":")[2] for key in self._appl.keys() if key.startswith("LLDP_ENTRY_TABLE:")}
+        if since < _AGAIN_S or (self._ports.oper_up() - known and since < POLL_S):
+            self._follow_later()
 
     async def _poll_lldp(self, offset: float) -> None:
         await asyncio.sleep(POLL_S * offset)

@@ -31,7 +31,8 @@ class _Flaps:
 
 
 class Ports:
-    """The front-panel ports of one switch. `live` is False while its daemons are stopped."""
+    """The front-panel ports of one switch. `live` is False while its daemons are stopped; `came_up` are ports that
+    got their carrier since somebody last emptied it."""
 
     def __init__(self, netlink: Netlink, config: Config, oids: Oids, appl: Rows, state: Rows, asic: Rows) -> None:
         self._netlink, self._config, self._oids = netlink, config, oids
@@ -43,6 +44,7 @@ class Ports:
         self._peer_macs: dict[int, str | None] = {}
         self._permanent: dict[int, set[tuple[str, str]]] = {}
         self.live = False
+        self.came_up: set[str] = set()
         self.names: dict[str, int] = {}
 
     def dump(self) -> None:
@@ -287,6 +289,8 @@ class Ports:
                 times = max(times, 1) if up != flaps.up else 0
         if times > 0:
             self._moved(flaps, up, times)
+            if up:
+                self.came_up.add(name)
 
     @staticmethod
     def _moved(flaps: _Flaps, up: bool, times: int) -> None:
