@@ -441,11 +441,12 @@ def outages(plan: Plan, today: str, tally: Tally) -> None:
     """LIFE-01: nothing is out of service beyond the date somebody promised (ISO dates)."""
     for device, port, until, who, reason in _outages(plan):
         if until is not None and until < today:
-            tally.fail(
+            tally.warn(
                 "LIFE-01",
-                severity=Severity.WARN,
-                device=device,
+                device=device if device in plan.switches else None,
                 port=port,
+                node=device if device in plan.hosts else None,
+                nodes=(device,) if device in plan.hosts else (),
                 expected=f"back in service by {until}",
                 observed=f"still out of service on {today}: {reason} ({who})",
                 remedy="put it back, or give a new date in the intent",

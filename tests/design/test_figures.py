@@ -17,6 +17,7 @@ from fabric.design.show import design_json, design_text
 from fabric.values.finding import Status, exit_code
 from fabric.values.plan import Plan
 from tests.design.conftest import Made
+from tests.schemas import problems
 
 TODAY = "2026-01-01"
 
@@ -42,6 +43,7 @@ def test_sakuraone_figures(sakuraone: Plan) -> None:
         "ecmp_down": 4,
     }
     got = figures(sakuraone)
+    assert problems(design_json(judge(sakuraone, TODAY))) == []
     assert {key: got[key] for key in wanted} == wanted
     assert got["reserve_hosts"] == 28
     storage = figures(sakuraone, "storage")
@@ -95,7 +97,7 @@ def test_lab_draws_the_two_spine_warning_and_exits_0(
     intent = str(tree / "topology" / "lab.yaml")
     assert run(["design", intent, "--json", "--state", str(tmp_path)]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["schema"] == "railfab.design/1"
+    assert problems(document) == []
     assert document["summary"]["fail"] == 0
     assert "TOPO-04" in [finding["code"] for finding in document["findings"] if finding["status"] == "warn"]
     assert document["fabrics"]["compute"]["ecmp_up"] == 4

@@ -155,10 +155,13 @@ def test_ecmp_03_two_tiers_of_one_device_type(made: Made) -> None:
 def test_life_01_an_outage_beyond_its_date(lab: Plan) -> None:
     late = Outage(reason="optic on order", owner="noc", until="2025-12-31")
     plan = with_switch(lab, "s1", outage=late, state=LifeState.OUT_OF_SERVICE)
-    (finding,) = found(plan)
-    assert (finding.code, finding.device) == ("LIFE-01", "s1")
-    assert "optic on order (noc)" in str(finding.observed)
-    assert found(plan, today="2025-12-31") == []
+    host = replace(lab.hosts["gpu002"], outage=late, state=LifeState.OUT_OF_SERVICE)
+    plan = replace(plan, hosts={**plan.hosts, "gpu002": host})
+    switch, node = (finding for finding in warned(plan) if finding.code == "LIFE-01")
+    assert {switch.device, node.device} == {"s1", None}
+    assert {switch.node, node.node} == {None, "gpu002"}
+    assert "optic on order (noc)" in str(switch.observed)
+    assert "LIFE-01" not in codes(list(judge(plan, "2025-12-31").report.findings))
 
 
 def test_addr_01_pairs_and_double_use(lab: Plan) -> None:
