@@ -9,7 +9,7 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from ipaddress import collapse_addresses, ip_network
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from fabric.render.device import bare, version_of, with_prefix
 from fabric.render.order import natural
 from fabric.render.policy import Templates, loader, templates
 from fabric.values.device_config import HostFiles
-from fabric.values.plan import HostPlan, LifeState, Network, Plan, PlannedNic
+from fabric.values.plan import HostPlan, LifeState, Network, Plan, PlannedNic, Role
 
 # What may stand in a unit file or a path: the kernel's names of interfaces (15 characters), HCAs and PCI addresses.
 _DEVICE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}")
@@ -28,6 +28,8 @@ _HCA = re.compile(r"[A-Za-z0-9_]{1,32}")
 _PCI = re.compile(r"[0-9a-fA-F]{4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]")
 _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 _DEFAULTS = {4: "0.0.0.0/0", 6: "::/0"}
+# A rail as addresses see it: rail and plane of the leaf, and IP version.
+_Rail = tuple[int | None, int | None, int]
 _RESERVED_TABLES = frozenset((0, 253, 254, 255))
 
 
@@ -110,7 +112,8 @@ class HostRenderer:
     def _nics(self, host: HostPlan, policy: Mapping[str, Any]) -> tuple[NicFiles, ...]:
         rails = [nic for nic in host.nics.values() if nic.network is Network.COMPUTE and nic.addresses]
         rails.sort(key=lambda nic: natural(nic.name))
-        nics = tuple(self._nic(host, nic, policy, place) for place, nic in enumerate(rails))
+        served: set[_Rail] = set()
+        nics = tuple(self._nic(host, nic, policy, place, served) for place, nic in enumerate(rails))
         devices = [nic.device for nic in nics]
         twice = {device for device in devices if devices.count(device) > 1}
         if twice:
@@ -119,7 +122,9 @@ class HostRenderer:
             )
         return nics
 
-    def _nic(self, host: HostPlan, nic: PlannedNic, policy: Mapping[str, Any], place: int) -> NicFiles:
+    def _nic(
+        self, host: HostPlan, nic: PlannedNic, policy: Mapping[str, Any], place: int, served: set[_Rail]
+    ) -> NicFiles:
         device = nic.netdev or nic.name
         what = f"{host.name}: {nic.name}"
         for value, form, kind in (
@@ -139,7 +144,7 @@ class HostRenderer:
         table = policy["table_base"] + place
         if table in _RESERVED_TABLES:
             raise RenderError(f"{what}: routing table {table} is the kernel's own; choose another table_base")
-        routes, rules = self._ways(nic, table)
+        routes, rules = self._ways(nic, table, served, policy["rail_routes"])
         return NicFiles(
             name=nic.name,
             device=device,
@@ -155,15 +160,27 @@ class HostRenderer:
             needs_name=nic.netdev is None and (nic.mac is not None or nic.pci is not None),
         )
 
-    def _ways(self, nic: PlannedNic, table: int) -> tuple[tuple[Route, ...], tuple[Rule, ...]]:
-        """Everything from the NIC's address leaves by the NIC; what is for its rail does so in the main table too."""
+    def _ways(
+        self, nic: PlannedNic, table: int, served: set[_Rail], most: int
+    ) -> tuple[tuple[Route, ...], tuple[Rule, ...]]:
+        """Everything from the NIC's address leaves by the NIC; what is for its rail does so in the main table too.
+
+        Where several NICs of the host share a rail's prefixes (leaves without rails), the first has those routes. Of a
+        rail with more prefixes than `most` none are written: RDMA binds its address and needs the NIC's own table only.
+        """
+        leaf = self.plan.switches[nic.switch]
         main: list[Route] = []
         own: list[Route] = []
         rules: list[Rule] = []
         for address, gateway in zip(nic.addresses, nic.gateways, strict=True):
             version, via = version_of(address), bare(gateway)
-            for prefix in self._prefixes.get((nic.rail, version), ()):
-                main.append(Route(prefix, via, None))
+            rail = (leaf.rail, leaf.plane, version)
+            if rail not in served:
+                served.add(rail)
+                prefixes = self._prefixes.get(rail, ())
+                subnet = "" if address.endswith(("/31", "/127")) else str(ip_network(address, strict=False))
+                if len(prefixes) <= most:
+                    main += [Route(prefix, via, None) for prefix in prefixes if prefix != subnet]
             own.append(Route(_DEFAULTS[version], via, table))
             rules.append(Rule(with_prefix(bare(address)), table))
         return (*main, *own), tuple(rules)
@@ -212,26 +229,28 @@ class HostRenderer:
         yield "etc/nccl.conf", self.templates.text("host/nccl.conf.j2", **names)
 
 
-def rail_prefixes(plan: Plan) -> dict[tuple[int | None, int], tuple[str, ...]]:
-    """(rail, IP version) -> host prefixes of all leaves of that rail, joined where they can be.
+def rail_prefixes(plan: Plan) -> dict[_Rail, tuple[str, ...]]:
+    """Rail -> host prefixes of all its leaves, as they are announced.
 
     RenderError for one that would take the place of a host's default route, or of its way to management.
     """
     management = ip_network(plan.services.mgmt_network)
-    found: dict[tuple[int | None, int], list[Any]] = {}
+    found: dict[_Rail, list[Any]] = {}
     for switch in plan.switches.values():
-        if switch.network is Network.COMPUTE and switch.rail is not None:
-            for prefix in switch.aggregates:
-                network = ip_network(prefix)
-                found.setdefault((switch.rail, network.version), []).append(network)
-    for networks in found.values():
-        for to in networks:
-            if to.prefixlen == 0 or (to.version == management.version and to.overlaps(management)):
-                raise RenderError(
-                    f"a host route to {to} would take the place of the default route or of management ({management}); "
-                    "correct the host pools of the intent"
-                )
-    return {key: tuple(map(str, collapse_addresses(networks))) for key, networks in found.items()}
+        if switch.network is not Network.COMPUTE or switch.role is not Role.LEAF:
+            continue
+        own = {with_prefix(address) for address in switch.loopbacks}
+        for prefix in switch.networks:
+            if with_prefix(prefix) not in own:
+                to = ip_network(prefix)
+                found.setdefault((switch.rail, switch.plane, to.version), []).append(to)
+    for to in (to for networks in found.values() for to in networks):
+        if to.prefixlen == 0 or (to.version == management.version and to.overlaps(management)):
+            raise RenderError(
+                f"a host route to {to} would take the place of the default route or of management ({management}); "
+                "correct the host pools of the intent"
+            )
+    return {rail: tuple(map(str, sorted(networks))) for rail, networks in found.items()}
 
 
 def guard(host: str, devices: frozenset[str], files: Mapping[str, str]) -> None:

@@ -21,6 +21,7 @@ _HOST_CLASS = {
     "nic": ("auto", "nvidia", "broadcom"),
     "lldp": ("lldpd", "networkd", "none"),
     "table_base": int,
+    "rail_routes": int,
     "management": list,
     "qps": int,
     "timeout": int,

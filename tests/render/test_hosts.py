@@ -154,7 +154,7 @@ def test_refused(changes: dict[str, object], why: str) -> None:
 @pytest.mark.parametrize("prefix", ["0.0.0.0/0", "172.31.0.0/17", "172.0.0.0/8"])
 def test_no_route_over_the_default_or_management(prefix: str) -> None:
     of = plan()
-    leaf = replace(of.switches["p1-l0"], aggregates=(prefix,))
+    leaf = replace(of.switches["p1-l0"], networks=(prefix,))
     with pytest.raises(RenderError, match="would take the place of the default route or of management"):
         files(replace(of, switches={**of.switches, "p1-l0": leaf}))
 
@@ -242,3 +242,22 @@ def test_storage_nics_are_left_alone() -> None:
     of = plan()
     of = replace(of, hosts={**of.hosts, "gpu001": replace(host, nics={**host.nics, "storage0": storage})})
     assert files(of) == files(plan())
+
+
+def test_leaves_without_rails_leave_unbound_traffic_to_the_first_nic() -> None:
+    of = plan()
+    switches = {name: replace(switch, rail=None) for name, switch in of.switches.items()}
+    nics = ethernets(files(replace(of, switches=switches))[NETPLAN])
+    main = {name: [route["to"] for route in nic["routes"] if "table" not in route] for name, nic in nics.items()}
+    assert main == {"rail0": ["10.101.0.0/25", "10.101.1.0/25"], "rail1": []}
+
+
+def test_a_subnet_the_host_is_in_needs_no_route() -> None:
+    of = with_nics(plan(), addresses=("10.101.0.2/25",), gateways=("10.101.0.1",))
+    nics = ethernets(files(of)[NETPLAN])
+    assert [route["to"] for route in nics["rail0"]["routes"]] == ["0.0.0.0/0"]
+
+
+def test_a_rail_of_many_prefixes_gets_no_main_routes(tmp_path: Path) -> None:
+    nics = ethernets(files(plan(), templates=with_class(tmp_path, rail_routes=0))[NETPLAN])
+    assert all("table" in route for nic in nics.values() for route in nic["routes"])

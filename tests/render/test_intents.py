@@ -126,3 +126,75 @@ def test_f143_two_nic_generations_on_one_leaf(tmp_path: Path, models: YangModels
     made = {key for key in tables["BUFFER_PROFILE"] if key.startswith("ingress_lossless_")}
     assert {key.split("_")[2] for key in made} == {"200000", "400000", "800000"}
     assert not models.judge(tables)
+
+
+_OPTIONS = """name: options
+release: "202511"
+buffers_from: dell-z9864f
+classes: {{h: {{nics: 4, speed: 400G}}}}
+compute:
+  attachment: {attachment}
+  rails: 4
+  planes: {planes}
+  places: 8
+  leaf: {{platform: accton-as9817-64o}}
+  spine: {{platform: accton-as9817-64o, count: 2, links: 1, speed: 800G}}
+  {superspine}
+  pods:
+    - {{count: 2, nodes: 3, reserve: 1}}
+addressing: {{family: {family}, host_links: {host_links}, fabric_links: {fabric_links}}}
+management: {{network: 172.31.0.0/16, gateway: 172.31.255.254}}
+services: {{ntp: [192.0.2.1], syslog: [192.0.2.2], dns: [192.0.2.3]}}
+routing: {{mode: {mode}}}
+"""
+_PLAIN = {
+    "attachment": "rail-optimized",
+    "planes": "1",
+    "superspine": "",
+    "family": "ipv4",
+    "host_links": "routed",
+    "fabric_links": "numbered",
+    "mode": "frr",
+}
+_SUPERSPINE = "superspine: {platform: accton-as9817-64o, count: 2, groups: 2, links: 2, speed: 800G}"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"attachment": "tor"},
+        {"attachment": "rail-only"},
+        {"planes": "2"},
+        {"superspine": _SUPERSPINE},
+        {"superspine": _SUPERSPINE, "mode": "frr-mgmt", "family": "dual"},
+        {"host_links": "vlan"},
+        {"host_links": "vlan", "mode": "bgpcfgd"},
+        {"family": "dual", "fabric_links": "unnumbered"},
+        {"family": "ipv6"},
+    ],
+    ids=lambda options: "-".join(key if key == "superspine" else value for key, value in options.items()),
+)
+def test_options_of_intents(options: dict[str, str], tmp_path: Path, models: YangModels) -> None:
+    """Every shape of fabric and address renders to files that SONiC's models, vtysh and our own rules take."""
+    file = tmp_path / "options.yaml"
+    file.write_text(_OPTIONS.format(**_PLAIN | options))
+    of = load_plan(file)
+    for name in {(switch.role, switch.plane): name for name, switch in of.switches.items()}.values():
+        config = render_switch(of, name)
+        assert not models.judge(config.tables)
+        assert not models.unknown_tables(config.tables)
+        assert not lint_tables(config.tables, expected=config, device=name)
+        if config.frr is not None and shutil.which("vtysh"):
+            assert check_syntax(config.frr, tmp_path) == ""
+    assert "etc/netplan/60-railfab.yaml" in render_hosts(of, "gpu001").files
+
+
+def test_super_spines_are_a_tier_of_their_own(tmp_path: Path) -> None:
+    file = tmp_path / "options.yaml"
+    file.write_text(_OPTIONS.format(**_PLAIN | {"superspine": _SUPERSPINE}))
+    of = load_plan(file)
+    spine = next(name for name, switch in of.switches.items() if switch.role is Role.SPINE)
+    text = render_switch(of, spine).frr or ""
+    assert " neighbor LEAF_V4 peer-group" in text
+    assert " neighbor SUPERSPINE_V4 peer-group" in text
+    assert "route-map TO_SUPERSPINE_V4 permit 110\nexit" in text
