@@ -230,17 +230,21 @@ def _quoted(text: str) -> str:
 
 
 def write(ledger: Ledger, path: Path) -> None:
-    """Write a ledger in one step: the old file or the new one, never half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    """Write a ledger in one step: the old file or the new one, never half of it. InputError when it cannot be."""
+    temporary: str | None = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(dump(ledger))
         Path(temporary).chmod(0o644)
         Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    except OSError as error:
+        why = f"the ledger cannot be written: {error.strerror or error}"
+        raise InputError(Problem(why, "give a folder for it with --state DIR", file=str(path))) from None
+    finally:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
 
 
 def read(path: Path) -> Ledger:

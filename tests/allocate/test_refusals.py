@@ -196,7 +196,7 @@ def test_a_ledger_is_never_half_written(written: Written, monkeypatch: pytest.Mo
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(InputError, match=r"cannot be written: disk full; .*--state"):
         write(read(ledger), ledger)
     assert ledger.read_text() == before == dump(read(ledger))
     assert [entry.name for entry in ledger.parent.iterdir() if entry.name.startswith(".lab")] == []
