@@ -456,15 +456,22 @@ def outages(plan: Plan, today: str, tally: Tally) -> None:
 
 
 def _outages(plan: Plan) -> Iterator[tuple[str, str | None, str | None, str, str]]:
+    """Each outage once: a port that is down because its switch, its far end or its cable is, says nothing new."""
+    devices = {name: switch.outage for name, switch in plan.switches.items() if switch.outage is not None}
+    devices.update((name, host.outage) for name, host in plan.hosts.items() if host.outage is not None)
+    for name, outage in devices.items():
+        yield name, None, outage.until, outage.owner, outage.reason
+    seen: set[str] = set()
     for switch in plan.switches.values():
-        if switch.outage is not None:
-            yield switch.name, None, switch.outage.until, switch.outage.owner, switch.outage.reason
         for port in switch.ports.values():
-            if port.outage is not None and port.outage is not switch.outage:
-                yield switch.name, port.name, port.outage.until, port.outage.owner, port.outage.reason
-    for host in plan.hosts.values():
-        if host.outage is not None:
-            yield host.name, None, host.outage.until, host.outage.owner, host.outage.reason
+            found = port.outage
+            if found is None or found in (devices.get(switch.name), devices.get(port.peer_device or "")):
+                continue
+            if port.cable is not None:
+                if port.cable in seen:
+                    continue
+                seen.add(port.cable)
+            yield switch.name, port.name, found.until, found.owner, found.reason
 
 
 def _some(names: list[str], most: int = 4) -> str:

@@ -159,7 +159,7 @@ def scene_of(plan: Plan, pod: int | None = None) -> Scene:
     lines = _lines(draft)
     if chips:
         chips.extend(_upper_chips(draft))
-    rails = {column.rail for block in blocks for column in block.columns if column.rail is not None}
+    rails = {cell.rail for block in blocks for cell in block.cells if cell.rail is not None}
     return Scene(
         name=plan.name if pod is None else f"{plan.name}, pod {pod}",
         subtitle=_subtitle(plan),

@@ -85,11 +85,12 @@ def _sizes(scene: Scene) -> _Sizes:
     columns = sum(len(block.columns) for block in scene.blocks)
     longest = max((len(row.names) for block in scene.blocks for row in block.rows), default=6)
     longest = min(longest, 30)
+    title = max((len(word) for block in scene.blocks for word in block.title.split(", ")), default=0) * 7.6 + 20
     if rows <= 12 and columns <= 24:
-        return _Sizes(pitch=86, row=30, cell=20, font=11, label=longest * 7.4 + 16)
+        return _Sizes(pitch=86, row=30, cell=20, font=11, label=max(title, longest * 7.4 + 16))
     if rows <= 40 and columns <= 40:
-        return _Sizes(pitch=56, row=19, cell=13, font=10, label=longest * 6.8 + 14)
-    return _Sizes(pitch=42, row=14, cell=9, font=8.5, label=longest * 5.8 + 12)
+        return _Sizes(pitch=56, row=19, cell=13, font=10, label=max(title, longest * 6.8 + 14))
+    return _Sizes(pitch=42, row=14, cell=9, font=8.5, label=max(title, longest * 5.8 + 12))
 
 
 def _gap(scene: Scene) -> float:
@@ -242,7 +243,7 @@ def _column(canvas: _Canvas, column: Column, cx: float, y: float, high: float, l
         f'<rect class="box{copy}{_class(column.state)}" x="{cx - wide / 2:.1f}" y="{y:.1f}" width="{wide:.1f}" '
         f'height="{high:.1f}" rx="3" style="stroke:{shade}"/>'
         f'<text x="{cx:.1f}" y="{y + high / 2 + size * 0.36:.1f}" font-size="{size:.1f}" text-anchor="middle">'
-        f"{escape(column.switch)}</text></g>"
+        f"{escape(column.switch)}</text>{_crossed(column.state, cx - wide / 2, y, wide, high)}</g>"
     )
     canvas.place.setdefault(column.switch, (cx - wide / 2, wide, y, y + high))
 
@@ -293,7 +294,7 @@ def _tier(canvas: _Canvas, boxes: tuple[Box, ...], y: float, high: float) -> Non
         canvas.parts.append(
             f'<g class="t" data-n="{escape(box.devices)}"><title>{escape(box.title)}</title>{stack}'
             f'<rect class="box{_class(box.state)}" x="{cx - wide / 2:.1f}" y="{y:.1f}" width="{wide:.1f}" '
-            f'height="{high:.0f}" rx="4"/>{label}</g>'
+            f'height="{high:.0f}" rx="4"/>{label}{_crossed(box.state, cx - wide / 2, y, wide, high)}</g>'
         )
 
 
@@ -364,6 +365,16 @@ def _mark(
         )
     kind = "t" if title else ""
     return f'<g class="{kind}"{data}>{inner}{rect}{cross}</g>'
+
+
+def _crossed(state: LifeState, x: float, y: float, wide: float, high: float) -> str:
+    """The cross over a switch that is out of service."""
+    if state is not LifeState.OUT_OF_SERVICE:
+        return ""
+    return (
+        f'<path d="M{x:.1f} {y:.1f}l{wide:.1f} {high:.1f}m0 {-high:.1f}l{-wide:.1f} {high:.1f}" stroke="#b91c1c" '
+        f'stroke-width="1.4" pointer-events="none"/>'
+    )
 
 
 def _ink(cell: Cell) -> str:

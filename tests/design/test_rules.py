@@ -164,6 +164,16 @@ def test_life_01_an_outage_beyond_its_date(lab: Plan) -> None:
     assert "LIFE-01" not in codes(list(judge(plan, "2025-12-31").report.findings))
 
 
+def test_life_01_says_an_outage_once(made: Made) -> None:
+    states = """states:
+  - {switches: s1, state: out-of-service, reason: fan, owner: noc, until: "2025-12-01"}
+  - {cables: ["p1-l0:Ethernet256--s0:Ethernet0"], state: out-of-service, reason: optic, owner: noc, until: "2025-12-02"}
+"""
+    plan = made("lab", ("qos: {profile: sakura}", "qos: {profile: sakura}\n" + states))
+    late = [(finding.device, finding.port) for finding in warned(plan) if finding.code == "LIFE-01"]
+    assert late == [("p1-l0", "Ethernet256"), ("s1", None)]
+
+
 def test_addr_01_pairs_and_double_use(lab: Plan) -> None:
     nic = lab.hosts["gpu001"].nics["rail0"]
     port = lab.switches[nic.switch].ports[nic.switch_port]
