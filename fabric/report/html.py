@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 
+from fabric.report.harmless import escape
 from fabric.report.matrix import RailMatrix, rail_matrix
 from fabric.report.terminal import moment, place, verdict_of
 from fabric.report.topology import topology_svg

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fabric.report.harmless import harmless
 from fabric.report.terminal import moment, place, verdict_of
 from fabric.values.finding import Finding, Report, Status
 from fabric.values.plan import Plan
@@ -66,7 +67,7 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 def cell(text: str) -> str:
     """Text that stays inside a table cell and does nothing there: what a switch sends is not markup."""
-    flat = " ".join(text.split())
+    flat = " ".join(harmless(text).split())
     for character in "\\`*_[]<>|#":
         flat = flat.replace(character, "\\" + character)
     return flat

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from fabric.report.harmless import harmless
 from fabric.report.matrix import rail_matrix
 from fabric.values.finding import Finding, Report
 from fabric.values.plan import Plan
@@ -66,4 +67,4 @@ def _findings(fabric: str, findings: Iterable[Finding]) -> Iterator[str]:
 
 def label(text: str) -> str:
     """A label value, escaped as the exposition format wants it."""
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return harmless(text).replace("\\", "\\\\").replace('"', '\\"')

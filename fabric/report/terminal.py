@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
+from fabric.report.harmless import harmless
 from fabric.values.finding import Finding, Report, Severity, Status, Summary
 
 # One line: pieces of (text, style). Styles are rich's words; "" is none.
@@ -25,6 +26,11 @@ def render_text(report: Report, fabric: str, verbose: bool = False) -> str:
 
 def report_lines(report: Report, fabric: str, verbose: bool = False) -> Iterator[Line]:
     """The report as styled lines. `verbose` shows consequences in full, else they are counted."""
+    for line in _lines(report, fabric, verbose):
+        yield tuple((harmless(text), style) for text, style in line)
+
+
+def _lines(report: Report, fabric: str, verbose: bool) -> Iterator[Line]:
     yield from _head(report, fabric)
     if report.findings:
         yield from _to_do(report.findings)
@@ -74,6 +80,11 @@ def _to_do(findings: Iterable[Finding]) -> Iterator[Line]:
 
 def finding_lines(finding: Finding, number: int, verbose: bool) -> Iterator[Line]:
     """One finding in full."""
+    for line in _finding(finding, number, verbose):
+        yield tuple((harmless(text), style) for text, style in line)
+
+
+def _finding(finding: Finding, number: int, verbose: bool) -> Iterator[Line]:
     blocks = " (blocks jobs)" if finding.severity is Severity.BLOCK and finding.status is not Status.WARN else ""
     grade = f", {finding.confidence.value}" if finding.confidence is not None else ""
     yield (

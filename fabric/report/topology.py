@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from html import escape
 
+from fabric.report.harmless import escape
 from fabric.report.matrix import rail_matrix
 from fabric.values.finding import Finding, Report, Status
 from fabric.values.plan import LifeState, Network, Plan, PortUse, Role, SwitchPlan

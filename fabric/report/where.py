@@ -27,6 +27,8 @@ def where(plan: Plan, name: str) -> list[Found]:
     wanted = name.strip()
     lower = wanted.lower()
     found: list[Found] = []
+    if not wanted:
+        return found
     device, colon, part = wanted.partition(":")
     if "--" in wanted and wanted in plan.cables:
         found.append(_cable(plan, wanted))
