@@ -156,7 +156,7 @@ def held_frr(
     ]
     if drained and "drained" not in released:
         held.append(Held(device, "drained", "TSA: traffic shifted away", "not drained", reason, until))
-        stays |= {(path, "") for path in drained}
+        stays |= {(path, line) for path in drained for line in ("", *running.lines(path))}
     return held, stays
 
 
