@@ -34,7 +34,7 @@ _SERVICE_BELOW_MBPS = 100_000
 
 def available() -> list[str]:
     """Keys of every HwSKU in the catalogue, sorted."""
-    return sorted(key for document in _documents(_folders()) for key in document["hwskus"])
+    return sorted({key for document in _documents(_folders()) for key in document["hwskus"]})
 
 
 def load(key: str) -> Platform:
