@@ -76,7 +76,7 @@ def command(
     from fabric.allocate import load_plan
     from fabric.collect.hosts import dropped
     from fabric.collect.over_ssh import collect_over_ssh
-    from fabric.collect.window import seconds
+    from fabric.gate.source import seconds
     from fabric.state import state_paths
     from fabric.transport.login import Login, terminal_prompt
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fabric.collect.rates import Delta, delta, window
-from fabric.collect.window import seconds
 from fabric.errors import InputError
 from fabric.values.snapshot import PortState, SwitchState
 
@@ -78,12 +77,3 @@ def test_samples_of_two_switches_or_out_of_order_are_refused() -> None:
 
 def test_a_window_shorter_than_the_poll_says_so() -> None:
     assert "shorter than the switch polls" in window(BEFORE, replace(AFTER, taken_at=1001.0)).notes[0]
-
-
-def test_times_of_the_command_line() -> None:
-    assert [seconds(text) for text in ("60s", "5m", "1h", "2d", "90", "1.5s", "250ms")] == [
-        60.0, 300.0, 3600.0, 172800.0, 90.0, 1.5, 0.25,
-    ]  # fmt: skip
-    for text in ("", "0s", "-5s", "soon", "5w", "1e9", "٣s"):
-        with pytest.raises(InputError):
-            seconds(text)
