@@ -61,6 +61,12 @@ class Front:
         for number in range(first, min(first + count, len(slots))):
             taken.take(slots[number], number, speed)
 
+    def room(self, switch: str, speed: int, start: int) -> int:
+        """Slots from `start` that are still free on a switch."""
+        taken = self._taken(switch)
+        slots = slots_of(self.fabric.platform_of(switch), speed)
+        return sum(taken.free(slots[number], number, speed) for number in range(start, len(slots)))
+
     def free(self, switches: Sequence[str], speed: int, count: int, start: int) -> int | None:
         """The first run of `count` slots from `start` that is free on every one of these switches."""
         tables = [(slots_of(self.fabric.platform_of(name), speed), self._taken(name)) for name in switches]

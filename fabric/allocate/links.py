@@ -62,7 +62,7 @@ class Links:
 
     def _mesh(self, mesh: Mesh) -> None:
         assert mesh.links is not None
-        gaps: dict[tuple[tuple[int, tuple[str, ...]], ...], list[str]] = {}
+        gaps: dict[tuple[str, tuple[tuple[int, tuple[str, ...]], ...]], list[str]] = {}
         wanted = set(mesh.uppers)
         for lower in mesh.lowers:
             have = dict.fromkeys(mesh.uppers, 0)
@@ -78,14 +78,15 @@ class Links:
                     for upper in run.uppers:
                         if upper in wanted:
                             have[upper] = max(have[upper], run.first + run.links)
-            missing: dict[int, list[str]] = {}
+            # Boxes of one kind number their ports alike, so a run holds one kind on either side.
+            missing: dict[tuple[int, str], list[str]] = {}
             for upper, first in have.items():
                 if first < mesh.links:
-                    missing.setdefault(first, []).append(upper)
+                    missing.setdefault((first, self.fabric.platform_of(upper).key), []).append(upper)
             if missing:
-                key = tuple((first, tuple(uppers)) for first, uppers in missing.items())
-                gaps.setdefault(key, []).append(lower)
-        for gap, lowers in gaps.items():
+                gap = tuple((first, tuple(uppers)) for (first, _), uppers in missing.items())
+                gaps.setdefault((self.fabric.platform_of(lower).key, gap), []).append(lower)
+        for (_, gap), lowers in gaps.items():
             for first, uppers in gap:
                 self._link_run(mesh, tuple(lowers), uppers, first)
 
@@ -96,18 +97,35 @@ class Links:
         start = self.front.uplink_start(lowers[0], speed, len(mesh.uppers) * mesh.links)
         lower_slot = self.front.free(lowers, speed, per_lower, start)
         upper_slot = self.front.free(uppers, speed, per_upper, 0)
-        for slot, names, count, side in (
-            (lower_slot, lowers, per_lower, "up to " + fold(uppers)),
-            (upper_slot, uppers, per_upper, "down to " + fold(lowers)),
+        full = False
+        for names, count, begin, side in (
+            (lowers, per_lower, start, "up to " + fold(uppers)),
+            (uppers, per_upper, 0, "down to " + fold(lowers)),
         ):
-            if slot is None:
+            if min(self.front.room(name, speed, begin) for name in names) < count:
                 total = len(slots_of(self.fabric.platform_of(names[0]), speed))
+                full = True
                 self.problems.append(
                     f"{fold(names)}: no {count} free ports of {speed // 1000}G {side}: "
                     f"{self.fabric.switches[names[0]].platform} has {total} in all"
                     + (f", of which {start} are kept for hosts" if names is lowers and start else "")
                     + "; use fewer parallel links, spines or places"
                 )
+        if full:
+            return
+        if (lower_slot is None or upper_slot is None) and len(uppers) * len(lowers) > 1:
+            # Room there is, but not in one piece: give it in smaller ones.
+            parts = (
+                [(lowers, (upper,)) for upper in uppers] if len(uppers) > 1 else [((one,), uppers) for one in lowers]
+            )
+            for some_lowers, some_uppers in parts:
+                self._link_run(mesh, some_lowers, some_uppers, first)
+            return
+        if (lower_slot is None or upper_slot is None) and links > 1:
+            narrow = replace(mesh, links=first + 1)
+            self._link_run(narrow, lowers, uppers, first)
+            self._link_run(mesh, lowers, uppers, first + 1)
+            return
         if lower_slot is None or upper_slot is None:
             return
         address = self._addresses(per_lower * len(lowers), fold(lowers))

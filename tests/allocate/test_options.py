@@ -312,6 +312,32 @@ def test_per_device_overrides(written: Written) -> None:
     assert (plan.hosts["gpu001"].rack, plan.hosts["gpu001"].unit) == ("Y1", 3)
 
 
+def test_one_leaf_of_another_make_has_its_uplinks_where_its_box_has_them(written: Written) -> None:
+    devices = "devices:\n  p1-l3: {platform: arista-7060x6-64pe-b-p32o64}\n"
+    plan = load_plan(written("lab", ("qos: {profile: sakura}", devices)))
+    first = {
+        name: next(port.name for port in plan.switches[name].ports.values() if port.use is PortUse.FABRIC)
+        for name in ("p1-l2", "p1-l3")
+    }
+    assert first == {"p1-l2": "Ethernet256", "p1-l3": "Ethernet0"}
+    assert plan.hosts["gpu001"].nics["rail3"].switch_port == "Ethernet256"
+
+
+def test_room_in_pieces_is_used(written: Written) -> None:
+    path = written("lab", ("count: 2, links: 2", "count: 2, links: 1"))
+    load_plan(path, write_ledger=True)
+    ledger = path.with_name("lab.ledger.yaml")
+    # A port in the middle of the uplinks is taken: cages 34 to 63 minus 36 to 62 leave pieces of 2 and 1.
+    text = ledger.read_text().replace("lower_slot: 32", "lower_slot: 34")
+    ledger.write_text(text)
+    plan = load_plan(written("lab", ("count: 2, links: 2", "count: 16, links: 2")))
+    for rail in range(4):
+        leaf = plan.switches[f"p1-l{rail}"]
+        used = [port for port in leaf.ports.values() if port.use is PortUse.FABRIC]
+        assert len(used) == 32
+        assert {port.peer_device for port in used} == {f"s{n}" for n in range(16)}
+
+
 def test_options_of_the_fabric_reach_the_plan(written: Written) -> None:
     extra = """qos: {profile: vendor-low, ecn_max_bytes: 2000000, mtu: 9216, host_mtu: 9000, watchdog_action: alert}
 routing: {mode: frr-mgmt, bfd: true, keepalive_s: 1, hold_s: 3, maximum_paths: 32, weighted_ecmp: true,
