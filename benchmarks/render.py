@@ -22,7 +22,7 @@ from pathlib import Path
 
 FLOOR = "import networkx, jinja2, yaml, pydantic"
 _VERB = "import sys; from fabric.cli.entry import main; main(['render', *sys.argv[1:]])"
-# switches -> (CPU seconds above the floor, MiB): what the project has set itself.
+# switches -> (seconds, MiB): what the project has set itself. CPU seconds above the floor, but wall at 3,840.
 TARGETS = {24: (0.35, 80), 240: (3.0, 200), 3840: (60.0, 1024)}
 
 _THREE_TIERS = """name: bench
@@ -88,10 +88,10 @@ def measure(size: int, rounds: int, floor: float) -> str:
     assert best is not None
     above = best.cpu_s - floor
     allowed, mib = TARGETS[size]
-    verdict = "within" if above <= allowed and best.mib <= mib else "ABOVE"
+    verdict = "within" if (above if size < 1000 else best.wall_s) <= allowed and best.mib <= mib else "ABOVE"
     return (
-        f"{size:6} switches  CPU {best.cpu_s:7.2f} s, {above:6.2f} above the floor (target {allowed})"
-        f"  wall {best.wall_s:6.1f} s  {best.mib:5.0f} MiB (target {mib})  {written / 1e6:7.1f} MB written  {verdict}"
+        f"{size:6} switches  CPU {best.cpu_s:7.2f} s, {above:6.2f} above the floor, wall {best.wall_s:6.1f} s (target {allowed})"
+        f"  {best.mib:5.0f} MiB (target {mib})  {written / 1e6:7.1f} MB written  {verdict}"
     )
 
 
