@@ -136,6 +136,7 @@ def _switch(
     allowed = expected if routes.maybe is routes.sure else routes.maybe.by_bit(name)
     ports = _Ports(view, name)
     origin, most = routes.origin, routes.most
+    refused: list[str] = []
     rejected: list[str] = []
     pending: list[str] = []
     dropped: list[str] = []
@@ -154,6 +155,10 @@ def _switch(
                 passed += 1
             else:
                 _compare_rib(losses[_RIB], prefix, have, want or frozenset(), allowed.get(number, frozenset()), most)
+        if route.failed and route.offloaded is None:
+            # The kernel said no: what the layers below hold is older than the RIB and is not judged by it.
+            refused.append(prefix)
+            continue
         if route.failed:
             rejected.append(prefix)
         elif route.queued:
@@ -188,7 +193,7 @@ def _switch(
                     losses[_RIB].gone.append(prefix)
     judged.passed += passed
     judged.claims.extend(_claims(view, name, state, losses))
-    judged.claims.extend(_refused(view, name, rejected, pending, dropped))
+    judged.claims.extend(_refused(view, name, refused, rejected, pending, dropped))
     return losses[_RIB], expected
 
 
@@ -425,9 +430,12 @@ def _claim(
     )
 
 
-def _refused(view: View, name: str, rejected: list[str], pending: list[str], dropped: list[str]) -> Iterator[Claim]:
-    """Routes that FRR itself calls rejected, waiting, or not installed (F067)."""
+def _refused(
+    view: View, name: str, refused: list[str], rejected: list[str], pending: list[str], dropped: list[str]
+) -> Iterator[Claim]:
+    """Routes that FRR itself calls rejected, waiting, or not installed (F067, F069)."""
     for prefixes, word, status in (
+        (refused, "rejected by the kernel, which keeps an older route or none", Status.FAIL),
         (rejected, "rejected by the forwarding layer", Status.FAIL),
         (dropped, "not installed", Status.FAIL),
         (pending, "still queued for installation", Status.WARN),
@@ -437,7 +445,7 @@ def _refused(view: View, name: str, rejected: list[str], pending: list[str], dro
                 view,
                 name,
                 Cause.ECMP,
-                layer=_KERNEL if word == "not installed" else _ASIC,
+                layer=_KERNEL if prefixes is refused or prefixes is dropped else _ASIC,
                 prefix=prefixes[0],
                 expected="every selected route installed and offloaded",
                 observed=f"{name}: {_prefixes(prefixes)} {word}",

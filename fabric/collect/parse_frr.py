@@ -146,8 +146,9 @@ def bfd_states(text: str) -> dict[str, str]:
 def rib(text: str) -> dict[str, Route]:
     """Selected routes of `show ip route json` by prefix. Routes that lost are not among them; a prefix nobody won is.
 
-    `next_hops` are those FRR marked for the FIB, sorted by port; `inactive` the rest. A recursive next hop stands by
-    what it resolves to.
+    `next_hops` are those FRR marked for the FIB, sorted by port; `inactive` the rest. Where it marked none because the
+    route was rejected or waits, `next_hops` are the active ones it chose. A recursive next hop stands by what it
+    resolves to.
     """
     data = document(text)
     routes: dict[str, Route] = {}
@@ -169,6 +170,7 @@ def _route(prefix: str, entry: Mapping[str, Any], known: dict[tuple[NextHop, ...
     inactive: list[NextHop] = []
     drop = False
     rows = entry.get("nexthops")
+    waits = not any(isinstance(row, dict) and row.get("fib") for row in (rows if isinstance(rows, list) else ()))
     for row in rows if isinstance(rows, list) else ():
         if not isinstance(row, dict):
             continue
@@ -177,7 +179,7 @@ def _route(prefix: str, entry: Mapping[str, Any], known: dict[tuple[NextHop, ...
         if row.get("recursive") and not drops:
             continue
         hop = NextHop(clean(row.get("ip")), clean(row.get("interfaceName")), _integer(row.get("weight")) or 1)
-        fib = bool(row.get("fib")) and not row.get("duplicate")
+        fib = bool(row.get("active") if waits else row.get("fib")) and not row.get("duplicate")
         if drops:
             drop = True
             if not hop.port:
