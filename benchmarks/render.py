@@ -90,8 +90,8 @@ def measure(size: int, rounds: int, floor: float) -> str:
     allowed, mib = TARGETS[size]
     verdict = "within" if (above if size < 1000 else best.wall_s) <= allowed and best.mib <= mib else "ABOVE"
     return (
-        f"{size:6} switches  CPU {best.cpu_s:7.2f} s, {above:6.2f} above the floor, wall {best.wall_s:6.1f} s (target {allowed})"
-        f"  {best.mib:5.0f} MiB (target {mib})  {written / 1e6:7.1f} MB written  {verdict}"
+        f"{size:6} switches  CPU {best.cpu_s:7.2f} s, {above:6.2f} above the floor, wall {best.wall_s:6.1f} s "
+        f"(target {allowed})  {best.mib:5.0f} MiB (target {mib})  {written / 1e6:7.1f} MB written  {verdict}"
     )
 
 

@@ -65,7 +65,8 @@ def rendered(key: str, mode: str, family: str, release: str) -> dict[str, Tables
     for host, fabric in SPEEDS:
         for near, far in ((lengths[0], lengths[min(1, len(lengths) - 1)]), (lengths[0], lengths[0])):
             text = _INTENT.format(
-                release=release, borrow=borrow, host=host, fabric=fabric, platform=key, near=near, far=far, family=family,
+                release=release, borrow=borrow, host=host, fabric=fabric, platform=key, near=near, far=far,
+                family=family,
                 links="unnumbered" if "unnumbered" in mode else "numbered", routing=MODES[mode],
             )  # fmt: skip
             with tempfile.TemporaryDirectory() as folder:

@@ -101,7 +101,7 @@ def queues(scope: Scope) -> Rows:
     qos, policy = scope.plan.qos, scope.policy("qos")
     wanted = policy["queues"]
     kinds: list[tuple[str, Row]] = []
-    for queue in range(wanted["count"]):
+    for queue in range(queue_count(scope)):
         kind = "lossless" if queue == qos.lossless_tc else "cnp" if queue == qos.cnp_tc else "other"
         if wanted[kind] not in policy["schedulers"]:
             raise RenderError(f"templates/config_db/qos.yaml: queues.{kind}: no scheduler called {wanted[kind]}")
@@ -110,6 +110,12 @@ def queues(scope: Scope) -> Rows:
             row["wred_profile"] = policy["wred_profile"]
         kinds.append((f"|{queue}", row))
     return {port.name + suffix: row for port in scope.fabric for suffix, row in kinds}
+
+
+def queue_count(scope: Scope) -> int:
+    """Queues that get rows: those of the policy, and in any case the ones that RoCE data and CNPs are in."""
+    qos = scope.plan.qos
+    return max(int(scope.policy("qos")["queues"]["count"]), qos.lossless_tc + 1, qos.cnp_tc + 1)
 
 
 def buffers(scope: Scope) -> Iterator[tuple[str, Rows]]:
@@ -280,7 +286,7 @@ def _groups(scope: Scope, plan: BufferPlan, own: Mapping[str, tuple[str, Row]]) 
 
 
 def _queue_buffers(scope: Scope, plan: BufferPlan) -> Rows:
-    policy, count = scope.policy("buffers"), scope.policy("qos")["queues"]["count"]
+    policy, count = scope.policy("buffers"), queue_count(scope)
     queue = scope.plan.qos.lossless_tc
     lossy: Row = {"profile": _first(policy["queue_lossy"], plan)}
     lossless: Row = {"profile": _first(policy["queue_lossless"], plan)} if scope.pfc else lossy

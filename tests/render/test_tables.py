@@ -141,8 +141,9 @@ def test_classes_of_the_intent_move_every_row() -> None:
     assert [key for key in got["BUFFER_QUEUE"] if key.startswith("Ethernet0|")] == [
         "Ethernet0|0-3",
         "Ethernet0|4",
-        "Ethernet0|5-6",
+        "Ethernet0|5-7",
     ]
+    assert got["SCHEDULER"][str(got["QUEUE"]["Ethernet0|7"]["scheduler"])]["type"] == "STRICT"
 
 
 def test_dynamic_model_asks_sonic_for_headroom() -> None:
