@@ -14,8 +14,8 @@ setup_root=${RAILFAB_SETUP_ROOT:-}
 
 # What the twin runs; the list of fabric/lab/_needs.py.
 twin_packages="frr iproute2 lldpd nftables openssh-client openssh-server redis-server redis-tools sudo"
-# What some tests compare with: Slurm's own reading of node lists.
-test_packages="slurm-client"
+# What some tests compare with: Slurm's own reading of node lists and topologies, Graphviz's of drawings.
+test_packages="graphviz slurm-client slurmctld"
 
 say() { printf '%s\n' "railfab: $*"; }
 

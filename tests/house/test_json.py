@@ -40,6 +40,10 @@ COMMANDS: list[tuple[str, list[str], str, set[int]]] = [
     ("lint", ["lint", "{out}", "--json"], "railfab.lint/1", {0}),
     ("lint-broken", ["lint", "{broken}", "--json"], "railfab.lint/1", {1}),
     ("platforms", ["platform", "list", "--json"], "railfab.platforms/1", {0}),
+    ("where", ["where", "{lab}", "gpu001", "--json"], "railfab.where/1", {0}),
+    ("explain", ["explain", "CFG-10", "--json"], "railfab.explain/1", {0}),
+    ("explain-all", ["explain", "--json"], "railfab.explain/1", {0}),
+    ("holds", ["hold", "--intent", "{lab}", "--json"], "railfab.holds/1", {0}),
     ("platform", ["platform", "show", "nvidia-sn5600", "--json"], "railfab.platform-ports/1", {0}),
 ]
 
