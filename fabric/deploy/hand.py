@@ -10,10 +10,13 @@ import contextlib
 import time
 from collections.abc import Callable
 from shlex import quote
+from typing import TypeVar
 
 from fabric.errors import DeadlineError, TransportError
 from fabric.transport.session import Answer, Session
 from fabric.values.change import Exchange
+
+T = TypeVar("T")
 
 # Exit codes of our own wrapper, out of the way of what commands use.
 REBOOTED, VANISHED = 251, 252
@@ -72,13 +75,12 @@ class Hand:
     def ask(
         self, what: str, command: str, *, deadline_s: float = 60.0, stdin: bytes | None = None, quiet: bool = False
     ) -> Answer:
-        """Run a command as root and keep the answer; `quiet` keeps only its length (it may hold secrets)."""
+        """Run a command as root and keep the answer; `quiet` keeps only its length (it may hold secrets).
+
+        A command that may be run twice without harm: when the connection is lost it is, once.
+        """
         started = time.time()
-        try:
-            answer = self.session.run(command, deadline_s=deadline_s, stdin=stdin, root=True)
-        except TransportError as error:
-            self._keep(what, str(error), None, started)
-            raise
+        answer = self._twice(what, lambda: self.session.run(command, deadline_s=deadline_s, stdin=stdin, root=True))
         shown = f"({len(answer.stdout)} characters)" if quiet else (answer.stdout + answer.stderr).strip()
         self._keep(what, shown, answer.rc, started)
         return answer
@@ -86,11 +88,7 @@ class Hand:
     def put(self, what: str, data: bytes, path: str, *, mode: int = 0o600) -> None:
         """Write a file as root, whole or not at all."""
         started = time.time()
-        try:
-            self.session.put(data, path, mode=mode, root=True)
-        except TransportError as error:
-            self._keep(what, str(error), None, started)
-            raise
+        self._twice(what, lambda: self.session.put(data, path, mode=mode, root=True))
         self._keep(what, f"{len(data)} bytes to {path}", 0, started)
 
     def once(self, name: str, command: str, *, deadline_s: float) -> Answer:
@@ -112,14 +110,15 @@ class Hand:
             left = until - time.monotonic()
             try:
                 if left <= 0:
-                    raise DeadlineError(f"{self.name}: {name} did not end in {deadline_s:g} s")
+                    raise DeadlineError(name)
                 self.session.open(min(left, 20.0))
                 answer = self.session.run("sh -s", deadline_s=left, stdin=script.encode(), root=True)
-            except DeadlineError as error:
+            except DeadlineError:
                 if time.monotonic() < until - 1:
                     continue
-                self._keep(f"{name}: {_line(command)}", str(error), None, started)
-                raise
+                late = DeadlineError(f"{self.name}: {name} did not end in {deadline_s:g} s; it may still be running")
+                self._keep(f"{name}: {_line(command)}", str(late), None, started)
+                raise late from None
             except TransportError as error:
                 if time.monotonic() > until - 1:
                     self._keep(f"{name}: {_line(command)}", str(error), None, started)
@@ -132,6 +131,24 @@ class Hand:
                 continue
             self._keep(f"{name}: {_line(command)}", (answer.stdout + answer.stderr).strip(), answer.rc, started)
             return answer
+
+    def _twice(self, what: str, work: Callable[[], T]) -> T:
+        started = time.time()
+        try:
+            return work()
+        except DeadlineError as error:
+            self._keep(what, str(error), None, started)
+            raise
+        except TransportError as error:
+            self._keep(f"{what}: connection lost, opening it again", str(error), None, started)
+        started = time.time()
+        try:
+            self.session.close()
+            self.session.open()
+            return work()
+        except TransportError as error:
+            self._keep(what, str(error), None, started)
+            raise
 
     def stop(self, name: str) -> None:
         """End a detached command that is late, with all it started."""

@@ -354,6 +354,8 @@ class Roll:
         if there.outcome in (Outcome.REFUSED, Outcome.ROLLBACK_FAILED):
             return
         told = str(error) if isinstance(error, RailfabError) else f"{type(error).__name__}: {error}"
+        if there.error == told:
+            return
         push = self._pushes.get(name)
         if push is None:
             # Nobody got as far as a session: nothing was sent.

@@ -90,6 +90,7 @@ for late in patch frr reload; do
 done
 {body}
 rm -f {PENDING}
+[ "$1" = timer ] || systemctl stop {quote(unit_name(run_id))}.timer 2>/dev/null
 echo $rc >{place}/undone
 exit $rc
 """
@@ -102,7 +103,9 @@ umask 077
 cat >{PENDING} <<'end-of-pending'
 {pending}
 end-of-pending
+[ ! -e {quote(folder)}/armed ] || exit 0
 systemd-run --unit={quote(unit_name(run_id))} --on-active={seconds} /bin/sh {quote(folder)}/undo.sh timer
+: >{quote(folder)}/armed
 """
 
 

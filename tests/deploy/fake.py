@@ -19,11 +19,20 @@ from nornir.core.configuration import Config
 from fabric.errors import DeadlineError, TransportError
 from fabric.transport import Answer, Session, Target
 from fabric.values.device_config import DeviceConfig
+from tests.deploy.fake_commands import kill_all, publish
 
 _COMMANDS = (
     "config", "docker", "lldpctl", "pfcwd", "sonic-cfggen", "sonic-db-cli", "systemctl", "systemd-run", "TSA", "TSB",
     "vtysh",
 )  # fmt: skip
+# Reads that need no Python while no fault is set.
+_READS = {
+    "sonic-db-cli": '[ "$2" = EVAL ] && [ ! -e "$FAKE_ROOT/faults.json" ] && exec cat "$FAKE_ROOT/$1.txt"\n',
+    "sonic-cfggen": '[ -e "$FAKE_ROOT/faults.json" ] || exec cat "$FAKE_ROOT/config.txt"\n',
+    "vtysh": '[ "$1" = -c ] && [ ! -e "$FAKE_ROOT/faults.json" ] && exec cat "$FAKE_ROOT/frr.txt"\n',
+    "lldpctl": "echo '{}'; exit 0\n",
+    "docker": '[ "$2$3$4" = bgpvtysh-c ] && [ ! -e "$FAKE_ROOT/faults.json" ] && exec cat "$FAKE_ROOT/frr.txt"\n',
+}
 _TREE = Path(__file__).resolve().parents[2]
 
 
@@ -42,7 +51,8 @@ class FakeSwitch:
         runner = Path(__file__).with_name("fake_commands.py")
         for command in _COMMANDS:
             script = self.root / "bin" / command
-            script.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E {runner} {command} "$@"\n')
+            quick = _READS.get(command, "")
+            script.write_text(f'#!/bin/sh\n{quick}exec {sys.executable} -S -E {runner} {command} "$@"\n')
             script.chmod(0o755)
         for command, text in {
             "id": '[ "$1" = -u ] && [ -n "$2" ] && exec /usr/bin/id -u; [ "$1" = -g ] && exec /usr/bin/id -g; echo 0',
@@ -63,7 +73,7 @@ class FakeSwitch:
         return json.loads((self.root / "state.json").read_text())  # type: ignore[no-any-return]
 
     def write(self, state: dict[str, Any]) -> None:
-        (self.root / "state.json").write_text(json.dumps(state))
+        publish(self.root, state)
 
     def change(self, **values: object) -> None:
         self.write({**self.read(), **values})
@@ -89,12 +99,7 @@ class FakeSwitch:
 
     def kill(self) -> None:
         """End every process of this switch."""
-        mine = f"FAKE_ROOT={self.root}".encode()
-        for process in Path("/proc").iterdir():
-            if process.name.isdigit() and int(process.name) != os.getpid():
-                with contextlib.suppress(OSError):
-                    if mine in (process / "environ").read_bytes().split(b"\0"):
-                        os.kill(int(process.name), signal.SIGKILL)
+        kill_all(self.root)
 
     def environment(self) -> dict[str, str]:
         site = str(Path(jsonpatch.__file__).parent)
@@ -150,7 +155,8 @@ class FakeSession:
             self.switch.cut_when = None
             threading.Thread(target=child.communicate, args=(self.switch.rooted(text).encode(),), daemon=True).start()
             time.sleep(0.3)
-            os.kill(child.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGKILL)
             self._open = False
             self.switch.cut_until = time.monotonic() + self.switch.cut_for_s
             raise TransportError(f"{self.switch.name}: the connection was lost during: {command[:40]}")
@@ -160,6 +166,9 @@ class FakeSession:
             os.killpg(child.pid, signal.SIGKILL)
             child.communicate()
             raise DeadlineError(f"{self.switch.name}: no answer in {deadline_s:g} s to: {command[:60]}") from None
+        if child.returncode < 0:
+            self._open = False
+            raise TransportError(f"{self.switch.name}: the connection was lost during: {command[:40]}")
         return Answer(out.decode(), err.decode(), child.returncode, started, time.time())
 
     def put(self, data: bytes, path: str, *, mode: int = 0o600, deadline_s: float = 60.0, root: bool = False) -> None:

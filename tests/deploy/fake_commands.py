@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(os.environ["FAKE_ROOT"])
+ROOT = Path(os.environ.get("FAKE_ROOT", "/nonexistent"))
 STATE = ROOT / "state.json"
 FRR_CONF = ROOT / "etc/sonic/frr/frr.conf"
 
@@ -32,7 +32,8 @@ def main(words: list[str]) -> int:
             _run(words)
         if fault.get("do") == "reboot":
             reboot()
-            time.sleep(60)
+            kill_all(ROOT)
+            return 137
         sys.stdout.write(fault.get("out", ""))
         sys.stderr.write(fault.get("err", ""))
         return int(fault.get("rc", 1))
@@ -68,9 +69,36 @@ def load() -> dict[str, Any]:
 
 
 def store(state: dict[str, Any]) -> None:
-    beside = STATE.with_suffix(".new")
-    beside.write_text(json.dumps(state))
-    beside.replace(STATE)
+    publish(ROOT, state)
+
+
+def publish(root: Path, state: dict[str, Any]) -> None:
+    """Keep the state, and what reading it answers: reads are many, and shell scripts answer them from these files."""
+    for name, text in {
+        "frr.txt": state["frr"],
+        "config.txt": json.dumps(state["config"], indent=1),
+        **{f"{database}.txt": _evaluated(state, database) for database in ("CONFIG_DB", "APPL_DB", "STATE_DB")},
+        "state.json": json.dumps(state),
+    }.items():
+        beside = root / f".{name}.{os.getpid()}"
+        beside.write_text(text + ("" if text.endswith("\n") else "\n"))
+        beside.replace(root / name)
+
+
+def _evaluated(state: dict[str, Any], database: str) -> str:
+    tables = state["config"] if database == "CONFIG_DB" else state.get(database, {})
+    rows: dict[str, Any] = {}
+    for table, keys in tables.items():
+        if table in ("SNMP_COMMUNITY", "SNMP_USER", "NTP_KEY"):
+            continue  # collect's own script leaves these out
+        for key, row in keys.items():
+            fields = {
+                f"{name}@" if isinstance(value, list) else name: ",".join(value) if isinstance(value, list) else value
+                for name, value in row.items()
+            }
+            shown = {name: "<hidden>" if "passkey" in name else value for name, value in fields.items()}
+            rows[f"{table}|{key}" if database != "APPL_DB" else f"{table}:{key}"] = shown or {"NULL": "NULL"}
+    return "0\n" + json.dumps({"h": rows, "m": state.get("maps", {}).get(database, [])})
 
 
 def _fault(line: str) -> dict[str, Any] | None:
@@ -94,18 +122,7 @@ def db_cli(words: list[str]) -> int:
     state = load()
     database = words[0]
     if words[1] == "EVAL":
-        tables = state["config"] if database == "CONFIG_DB" else state.get(database, {})
-        rows: dict[str, Any] = {}
-        for table, keys in tables.items():
-            if table in ("SNMP_COMMUNITY", "SNMP_USER", "NTP_KEY"):
-                continue  # collect's own script leaves these out
-            for key, row in keys.items():
-                row = {name: "<hidden>" if "passkey" in name else value for name, value in row.items()}
-                fields = {f"{f}@" if isinstance(v, list) else f: ",".join(v) if isinstance(v, list) else v
-                          for f, v in row.items()}  # fmt: skip
-                rows[f"{table}|{key}" if database != "APPL_DB" else f"{table}:{key}"] = fields or {"NULL": "NULL"}
-        maps = state.get("maps", {}).get(database, [])
-        print("0\n" + json.dumps({"h": rows, "m": maps}))
+        print(_evaluated(state, database))
         return 0
     if words[1] == "HSET":
         table, _, key = words[2].partition("|")
@@ -307,6 +324,16 @@ def pfcwd(words: list[str]) -> int:
         rows["GLOBAL"] = {"POLL_INTERVAL": words[1]}
     store(state)
     return 0
+
+
+def kill_all(root: Path) -> None:
+    """End every process of this switch but ourselves."""
+    mine = f"FAKE_ROOT={root}".encode()
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            with contextlib.suppress(OSError):
+                if mine in (process / "environ").read_bytes().split(b"\0"):
+                    os.kill(int(process.name), 9)
 
 
 def reboot() -> None:
