@@ -11,7 +11,7 @@ import json
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from itertools import pairwise
@@ -188,16 +188,22 @@ class History:
         )
         return [Taken(row[0], row[1], row[2], row[3], row[5], len(json.loads(row[4]))) for row in rows]
 
-    def load(self, number: int) -> Snapshot:
-        """A stored snapshot. InputError when there is none of that number."""
+    def load(self, number: int, parts: Collection[str] | None = None) -> Snapshot:
+        """A stored snapshot; `parts` (field names of SwitchState) loads only these of each device, which is quick.
+
+        InputError when there is none of that number.
+        """
         head = self._db.execute(
             "SELECT fabric, started_at, ended_at, missing FROM snapshot WHERE id=?", (number,)
         ).fetchone()
         if head is None:
             raise InputError(Problem(f"has no snapshot {number}", "see `taken`", file=str(self._path)))
         devices: dict[tuple[str, str], dict[str, Any]] = {}
+        wanted = None if parts is None else json.dumps(["", *parts])
         for device, kind, part, data in self._db.execute(
-            "SELECT device, kind, part, data FROM part JOIN body USING (hash) WHERE snapshot=?", (number,)
+            "SELECT device, kind, part, data FROM part JOIN body USING (hash) WHERE snapshot=?1"
+            " AND (?2 IS NULL OR part IN (SELECT value FROM json_each(?2)))",
+            (number, wanted),
         ):
             value = json.loads(zlib.decompress(data))
             row = devices.setdefault((kind, device), {})
@@ -274,12 +280,13 @@ class History:
         rows = self._db.execute("SELECT at, data FROM note WHERE kind=? AND at>=? ORDER BY at, id", (kind, since))
         return [(at, json.loads(data)) for at, data in rows]
 
-    def prune(self, before: float, *, keep_every_s: float | None = 86400.0) -> int:
+    def prune(self, before: float, *, keep_every_s: float | None = 86400.0, events_before: float | None = None) -> int:
         """Forget snapshots that ended before a time; the last of every `keep_every_s` is kept (None: none is).
 
-        Port events and notes older than that are forgotten too, but for the last event of each port. Returns how many
-        snapshots went.
+        Port events and notes from before `events_before` (default: the same time) are forgotten too, but for the last
+        event of each port. Returns how many snapshots went.
         """
+        forget = before if events_before is None else events_before
         with self._transaction():
             old = self._db.execute(
                 "SELECT id, fabric, ended_at FROM snapshot WHERE ended_at < ? ORDER BY ended_at, id", (before,)
@@ -295,7 +302,7 @@ class History:
             self._db.execute(
                 "DELETE FROM port_event WHERE at < ? AND at < (SELECT MAX(at) FROM port_event AS last"
                 " WHERE last.device=port_event.device AND last.port=port_event.port)",
-                (before,),
+                (forget,),
             )
-            self._db.execute("DELETE FROM note WHERE at < ?", (before,))
+            self._db.execute("DELETE FROM note WHERE at < ?", (forget,))
         return len(gone)
