@@ -7,6 +7,7 @@ table's name in brackets (`[WRED_PROFILE|AZURE]`): understood when read, never w
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -55,6 +56,13 @@ def read_tables(data: Any, device: str | None = None) -> tuple[Tables, list[Find
     if not isinstance(data, Mapping):
         what = f"the file holds {_kind(data)}, not an object of tables"
         return {}, [found("CFG-01", ("config_db", None, None), what, "give a config_db.json", device=device)]
+    try:
+        json.dumps(data, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        texts = some((ascii(text) for text in _half_characters(data)), 3)
+        what = f"half characters (lone surrogates) in {texts}; no text of CONFIG_DB can hold them"
+        findings.append(found("CFG-02", ("config_db", None, None), what, "correct the texts", device=device))
+        data = _whole(data)
     flat = {name: content for name, content in data.items() if "|" in name}
     if flat:
         nested = {} if is_flat(data) else {name: content for name, content in data.items() if name not in flat}
@@ -159,6 +167,23 @@ def _value(
     what = f"{_kind(value)}; SONiC would store the text of it, which is not what was meant"
     remedy = "drop the field, or write the value as a string"
     return None, found("CFG-02", where, what, remedy, value=_json_word(value), device=device)
+
+
+def _half_characters(data: Any) -> list[str]:
+    """Texts with a lone surrogate (`"\\ud800"` in JSON): half a character, which no UTF-8 text can hold."""
+    if isinstance(data, str):
+        return [data] if any("\ud800" <= letter <= "\udfff" for letter in data) else []
+    if isinstance(data, Mapping):
+        return [text for pair in data.items() for part in pair for text in _half_characters(part)]
+    return [text for item in data for text in _half_characters(item)] if isinstance(data, list) else []
+
+
+def _whole(data: Any) -> Any:
+    if isinstance(data, str):
+        return data.encode("utf-8", "backslashreplace").decode()
+    if isinstance(data, Mapping):
+        return {_whole(name): _whole(value) for name, value in data.items()}
+    return [_whole(item) for item in data] if isinstance(data, list) else data
 
 
 def _kind(value: Any) -> str:

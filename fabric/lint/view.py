@@ -172,7 +172,7 @@ def found(
         port = match[0] if match else None
     if port is None and name is not None and _PORT.fullmatch(name):
         port = name
-    place = f"{table}|{key}" if key is not None else table
+    place = f"{table}|{key}" if key is not None else table or '""'
     if name is not None:
         place += f" field {name}"
     if value is not None:
