@@ -84,16 +84,20 @@ def flights(
         raise InputError("confidence is between 0 and 1, both excluded, such as 0.99")
     if unknown := sorted(set(nodes or ()) - set(plan.hosts)):
         raise InputError(f"no such node in the Plan: {', '.join(unknown[:5])}; node names are those of the intent")
-    ends = [(leaf, *end) for leaf in _leaves(plan) if (end := _host_end(plan, leaf, nodes)) is not None]
+    ends = [(leaf, found) for leaf in _leaves(plan) if (found := tuple(_host_ends(plan, leaf, nodes)))]
     # The doubt is shared out over flights and layers, with a margin for the answers a policer takes.
     share = 1 - (1 - confidence) / max(1, _SHARES * len(ends))
-    found: list[Flight] = []
-    for index, source in enumerate(ends):
-        target = ends[(index + 1) % len(ends)]
-        flight = _flight(plan, source, target, share, whole_paths, down_cables) if source != target else None
+    flown: list[Flight] = []
+    for index, (leaf, sources) in enumerate(ends):
+        target, targets = ends[(index + 1) % len(ends)]
+        # A host sends nothing into the fabric to reach another NIC of its own.
+        pair = next(((one, other) for one in sources for other in targets if one[0] is not other[0]), None)
+        if leaf is target or pair is None:
+            continue
+        flight = _flight(plan, (leaf, *pair[0]), (target, *pair[1]), share, whole_paths, down_cables)
         if flight is not None:
-            found.append(flight)
-    return tuple(found)
+            flown.append(flight)
+    return tuple(flown)
 
 
 def _leaves(plan: Plan) -> Iterator[SwitchPlan]:
@@ -102,9 +106,10 @@ def _leaves(plan: Plan) -> Iterator[SwitchPlan]:
             yield switch
 
 
-def _host_end(
+def _host_ends(
     plan: Plan, leaf: SwitchPlan, nodes: Collection[str] | None
-) -> tuple[HostPlan, PlannedNic, PlannedPort] | None:
+) -> Iterator[tuple[HostPlan, PlannedNic, PlannedPort]]:
+    """NICs in service on a leaf, in port order."""
     for port in leaf.ports.values():
         if port.use is not PortUse.HOST or port.state is not LifeState.IN_SERVICE or not port.peer_device:
             continue
@@ -113,8 +118,7 @@ def _host_end(
             continue
         nic = host.nics.get(port.peer_port or "")
         if nic is not None and nic.state is LifeState.IN_SERVICE and _ipv4(nic.addresses):
-            return host, nic, port
-    return None
+            yield host, nic, port
 
 
 def _ipv4(addresses: tuple[str, ...]) -> str | None:

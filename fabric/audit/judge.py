@@ -50,13 +50,14 @@ class _Crossings:
 
 
 def judge(plan: Plan, flown: Sequence[Flight], answers: Answers) -> Report:
-    """Findings of an audit (PATH-01 black hole, -02 wrong way, -03 unused, -04 slow, -05 cannot tell).
+    """Findings of an audit (PATH-01 black hole, -02 wrong way, -03 unused, -04 slow, -05 cannot tell, -06 no route).
 
     A pass is one cable crossed in one direction. Devices counted are switches that answered.
     """
     ingress = _ingress_cables(plan)
     crossings: dict[tuple[str, str], _Crossings] = {}
     wrong: dict[tuple[str, str], list[str]] = defaultdict(list)
+    refused: dict[tuple[str, str], int] = defaultdict(int)
     times: dict[int, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     findings: list[Finding] = []
     answered: set[str] = set()
@@ -66,16 +67,19 @@ def judge(plan: Plan, flown: Sequence[Flight], answers: Answers) -> Report:
             why = answers.silent.get(flight.source_host, "no answer of the prober")
             findings.append(_silent(flight, why))
             continue
-        if not any(answer for by_ttl in ports.values() for answer in by_ttl.values()):
+        given = [answer for by_ttl in ports.values() for answer in by_ttl.values() if answer is not None]
+        if all(answer.address == flight.source for answer in given):
+            # "Unreachable" from the host itself: no route, or the leaf did not resolve.
             findings.append(_silent(flight, "no probe was answered, not even by the leaf"))
             continue
         for port, by_ttl in ports.items():
-            _follow(flight, port, by_ttl, ingress, crossings, wrong, times, answered)
+            _follow(flight, port, by_ttl, ingress, crossings, wrong, refused, times, answered)
     passed = 0
     for crossing in crossings.values():
         passed += len(crossing.crossed())
     findings += _swallowed(list(crossings.values()))
     findings += _wrong_way(wrong)
+    findings += [_refusal(switch, leaf, ports) for (switch, leaf), ports in sorted(refused.items())]
     findings += _slow(times)
     return Report(tuple(findings), summarize(findings, passed, len(answered)))
 
@@ -98,6 +102,7 @@ def _follow(
     ingress: Mapping[str, tuple[str, str]],
     crossings: dict[tuple[str, str], _Crossings],
     wrong: dict[tuple[str, str], list[str]],
+    refused: dict[tuple[str, str], int],
     times: dict[int, dict[str, list[float]]],
     answered: set[str],
 ) -> None:
@@ -111,6 +116,9 @@ def _follow(
             # A later answer proves that only this one was not given; which cable it took stays unknown.
             return
         place = ingress.get(answer.address)
+        if answer.kind == "refused" and place is not None:
+            refused[(place[0], flight.target_leaf)] += 1
+            return
         if ttl == 1:
             if place is None or place[0] != flight.source_leaf:
                 wrong[(flight.name, answer.address)].append(f"source port {port}, hop 1")
@@ -308,6 +316,21 @@ def _wrong_way(wrong: Mapping[tuple[str, str], list[str]]) -> list[Finding]:
         )
         for (flight, address), where in sorted(wrong.items())
     ]
+
+
+def _refusal(switch: str, target_leaf: str, ports: int) -> Finding:
+    return Finding(
+        "PATH-06",
+        Status.FAIL,
+        Severity.BLOCK,
+        Confidence.CERTAIN,
+        device=switch,
+        expected=f"{switch} forwards to the hosts of {target_leaf}",
+        observed=f'{switch} answers {ports} source ports with "unreachable"',
+        evidence="ICMP destination unreachable from the switch itself",
+        remedy=f"`show ip route` of the host prefix of {target_leaf} on {switch}: the route is missing or rejected "
+        "(`railfab check --only bgp,ecmp`)",
+    )
 
 
 def _slow(times: Mapping[int, Mapping[str, list[float]]]) -> list[Finding]:

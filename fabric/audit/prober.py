@@ -79,8 +79,6 @@ def quoted(packet: bytes) -> tuple[str, int, int, int, int, int] | None:
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
     """Send every probe of `job`, gather answers, ask again for what is missing; return the answer document."""
-    sender = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
-    sender.setsockopt(socket.IPPROTO_IP, socket.IP_HDRINCL, 1)
     receiver = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
     receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
     receiver.setblocking(False)
@@ -94,8 +92,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     ident = 0
     for flight in job["flights"]:
         ports = range(flight["ports"][0], flight["ports"][1] + 1)
-        if flight.get("device"):
-            sender.setsockopt(socket.SOL_SOCKET, _SO_BINDTODEVICE, flight["device"].encode() + b"\0")
+        sender = _sender(flight)
         wanted = [(port, ttl) for port in ports for ttl in flight["ttls"]]
         for _ in range(tries):
             flying: _Flying = {}
@@ -121,6 +118,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
             wanted = [(port, ttl) for port, ttl in wanted if (flight["id"], port, ttl) not in answers]
             if not wanted:
                 break
+        sender.close()
     lost = [
         [flight["id"], port, ttl]
         for flight in job["flights"]
@@ -134,6 +132,16 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         "answers": [[*key, *value] for key, value in sorted(answers.items())],
         "lost": lost,
     }
+
+
+def _sender(flight: dict[str, Any]) -> socket.socket:
+    """Bound to the rail's own address, because the host's rules choose a rail's routes by it (`from ADDRESS table`)."""
+    sender = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)
+    sender.setsockopt(socket.IPPROTO_IP, socket.IP_HDRINCL, 1)
+    sender.bind((flight["source"], 0))
+    if flight.get("device"):
+        sender.setsockopt(socket.SOL_SOCKET, _SO_BINDTODEVICE, flight["device"].encode() + b"\0")
+    return sender
 
 
 def _receive(

@@ -125,6 +125,35 @@ def test_an_answer_from_off_the_path_is_a_wrong_way(lab: Plan) -> None:
     assert "203.0.113.9" in (finding.observed or "")
 
 
+def test_a_switch_that_answers_unreachable_has_no_route(lab: Plan) -> None:
+    flown = flights(lab)
+    answers = fly(lab, flown, 1)
+    flight = flown[0]
+    sweep = {
+        port: {ttl: Answer(by_ttl[1].address, 0.3, "refused") if by_ttl[1] else None for ttl in by_ttl}
+        for port, by_ttl in answers.flights[flight.name].items()
+    }
+    report = judge(lab, flown, Answers({**answers.flights, flight.name: sweep}))
+    fails = [finding for finding in report.findings if finding.status is Status.FAIL]
+    assert [(finding.code, finding.device) for finding in fails] == [("PATH-06", flight.source_leaf)]
+
+
+def test_unreachable_from_the_host_itself_says_nothing_of_the_fabric(lab: Plan) -> None:
+    flown = flights(lab)
+    own = {
+        flight.name: {port: {1: Answer(flight.source, 0.1, "refused"), 2: None} for port in range(49152, 49160)}
+        for flight in flown
+    }
+    assert all(map(_silent, judge(lab, flown, Answers(own)).findings))
+
+
+def test_no_flight_goes_from_a_host_to_itself(lab: Plan, sakura: Plan) -> None:
+    for plan in (lab, sakura):
+        assert all(flight.source_host != flight.target_host for flight in flights(plan))
+        assert flights(plan)
+    assert flights(lab, nodes=["gpu001"]) == ()
+
+
 def test_a_slow_cable_is_a_weak_warning(sakura: Plan) -> None:
     flown = flights(sakura)
     slow = sorted(flown[0].next_cables[flown[0].source_leaf])[7]

@@ -25,10 +25,12 @@ class Road:
 
     intent: Path
 
-    def railfab(self, *words: str, timeout: float = 180) -> subprocess.CompletedProcess[str]:
-        """Run the command as a person would."""
+    def railfab(self, *words: str, timeout: float = 180, text: str | None = None) -> subprocess.CompletedProcess[str]:
+        """Run the command as a person would; `text` is its standard input."""
         command = [sys.executable, "-c", "from fabric.cli.entry import main; main()", *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=self._environment())
+        return subprocess.run(
+            command, input=text, capture_output=True, text=True, timeout=timeout, env=self._environment()
+        )
 
     def inside(self, verb: str, *words: str, timeout: float = 180) -> subprocess.CompletedProcess[str]:
         """Run a verb on the management network, with the twin's own login."""
