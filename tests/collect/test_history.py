@@ -100,6 +100,24 @@ def test_retention_keeps_one_a_day_and_the_last_event(tmp_path: Path) -> None:
         assert len(history.events("p1-l0", "Ethernet0")) == 1, "the last one is the memory of the port"
 
 
+def test_events_may_outlive_snapshots(tmp_path: Path) -> None:
+    with History(tmp_path / "history.db") as history:
+        for hour in range(10):
+            history.add(at(hour * 3600.0, flaps=hour))
+        assert history.prune(8 * 3600.0, keep_every_s=None, events_before=3600.0) == 8
+        assert len(history.taken()) == 2
+        assert len(history.events("p1-l0", "Ethernet0")) == 9
+
+
+def test_only_some_parts_are_loaded(tmp_path: Path) -> None:
+    with History(tmp_path / "history.db") as history:
+        number = history.add(at(5.0, errors=3))
+        state = history.load(number, ["counters"]).switches["p1-l0"]
+        assert state.counters == {"Ethernet0": {"IF_IN_ERRORS": 3}}
+        assert state.ports is None
+        assert state.taken_at == 5.0
+
+
 def test_notes_in_order_of_time(tmp_path: Path) -> None:
     with History(tmp_path / "history.db") as history:
         history.note(20.0, "verdict", {"verdict": "go"})

@@ -105,8 +105,8 @@ def clos(*, pods: int = 1, rails: int = 2, spines: int = 2, parallel: int = 2, n
             hosts[name] = HostPlan(name=name, pod=pod, place=place, host_class="gpu", nics=nics)
     for spine in range(spines):
         switches[f"s{spine}"] = _switch(
-            f"s{spine}", Role.SPINE, 4200000000, f"10.{255 if spine < 16 else 249}.0.{spine + 1}/32", spine_ports[f"s{spine}"], (),
-            len(switches), None, None,
+            f"s{spine}", Role.SPINE, 4200000000, f"10.{255 if spine < 16 else 249}.0.{spine + 1}/32",
+            spine_ports[f"s{spine}"], (), len(switches), None, None,
         )  # fmt: skip
     return Plan("test", "0" * 64, "202411", switches, hosts, cables, QOS, {})
 
