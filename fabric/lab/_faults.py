@@ -6,11 +6,13 @@ failing ASIC or orchagent act in the agent's chain from FPM to ASIC_DB.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fabric.errors import LabError
+from fabric.lab import _lldpdu
 from fabric.lab._wires import End, Patchbay, inside
 from fabric.lab.blueprint import Blueprint
 
@@ -18,6 +20,8 @@ from fabric.lab.blueprint import Blueprint
 # A person needs longer to move a plug; lldpd forgets a neighbour when it sees the port dark, and looks each second.
 _REPLUG_S = 3.0
 _DWELL_S = 1.2
+# While it is there, the bgp container leaves out the line that keeps FRR 8.4 from kernel next-hop groups.
+_GROUPS = "/run/box/nexthop-groups"
 LAYERS = ("kernel", "appl", "asic")
 
 
@@ -129,10 +133,24 @@ class Faults:
 
     def _lldp(self, arguments: list[str], undo: bool, before: Any) -> None:
         end = self._end(arguments[0])
-        status = "rx-and-tx" if undo else "disabled"
-        inside(self._pids[end[0]], ["lldpcli", "configure", "ports", end[1], "lldp", "status", status])
-        if undo:
-            inside(self._pids[end[0]], ["lldpcli", "update"])
+        if end[0] in self._blueprint.hosts:
+            self._mute_nic(end, undo)
+        else:
+            self._agent({"box": end[0], "do": "mute", "port": end[1], "on": not undo})
+        if undo and (far := self._bay.far(end)):
+            # Else it would be silent towards us until its next turn, 30 s at most.
+            inside(self._pids[far[0]], ["lldpcli", "update"])
+
+    def _mute_nic(self, end: End, undo: bool) -> None:
+        pid = self._pids[end[0]]
+        said = json.loads(inside(pid, ["lldpcli", "-f", "json0", "show", "interfaces", "ports", end[1]]))
+        there = {name.split(":")[1] for name in self._there if name.startswith(f"lldp {end[0]}:")}
+        muted = there - {end[1]} if undo else there | {end[1]}
+        pattern = ",".join(("rail*", *(f"!{port}" for port in sorted(muted))))
+        inside(pid, ["lldpcli", "configure", "system", "interface", "pattern", pattern])
+        entry = next((one for outer in said.get("lldp", []) for one in outer.get("interface", [])), None)
+        if entry and not undo:
+            _lldpdu.send(pid, end[1], _lldpdu.goodbye(entry, self._bay.mac(end)))
 
     def _mtu(self, arguments: list[str], undo: bool, before: Any) -> Any:
         end = self._end(arguments[0])
@@ -152,13 +170,11 @@ class Faults:
         return old_text
 
     def _nhg(self, arguments: list[str], undo: bool, before: Any) -> None:
+        """FRR learns at its start whether it may use kernel next-hop groups; so its container starts anew."""
         device = arguments[0]
         self._switch(device)
-        line = "no zebra nexthop kernel enable" if undo else "zebra nexthop kernel enable"
-        inside(self._pids[device], ["vtysh", "-c", "configure terminal", "-c", line])
-        if undo:
-            # Routes already in the kernel stay as they are until zebra writes them again.
-            inside(self._pids[device], ["vtysh", "-c", "clear bgp *"])
+        inside(self._pids[device], ["rm", "-f", _GROUPS] if undo else ["touch", _GROUPS])
+        self._agent({"box": device, "do": "service", "name": "bgp", "action": "restart"})
 
     def _renew(self, ends: Sequence[End]) -> None:
         """Host NICs whose link was made anew come up again as the host's own network service would do it."""

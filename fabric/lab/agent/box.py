@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from fabric.lab import _kernel
+from fabric.lab import _kernel, _lldpdu
 from fabric.lab.agent import netlink as nl
 from fabric.lab.agent.config import Config
 from fabric.lab.agent.counters import Counters
@@ -91,6 +91,8 @@ class Box:
                 return time.monotonic() - self.started
             case "withhold":
                 return self._withhold(request["layer"], request["prefix"], request["hop"], bool(request["on"]))
+            case "mute":
+                return await self._mute(request["port"], bool(request["on"]))
             case other:
                 raise ValueError(f"the agent does not know {other!r}")
 
@@ -116,9 +118,9 @@ class Box:
             self._config.reload()
             self._quiet = False
             self.started = time.monotonic()
-            self._lldp.forget()
             await self._hostname()
             await self._run("lldp", "start")
+            await self._lldp.started()
             watched = {
                 port: [int(part) for part in row.get("pfcwd_sw_enable", "").split(",") if part.isdigit()]
                 for port, row in self._config.rows("PORT_QOS_MAP").items()
@@ -153,9 +155,9 @@ class Box:
                     self._source = None
                     await self._set_source()
                 else:
+                    await self._lldp.started()
+                    await self._name_ports()
                     await self._lldp.say(["resume"])
-            if name == "lldp":
-                self._lldp.forget()
         self._soon()
 
     def _withhold(self, layer: str, prefix: str, hop: str, on: bool) -> None:
@@ -165,6 +167,18 @@ class Box:
             raise ValueError(f"{self.name} has no route to {prefix} through {hop}")
         self._routes.withhold(layer, prefix, hop, on)
         self._sync()
+
+    async def _mute(self, port: str, on: bool) -> None:
+        was = await self._lldp.mute(port, on)
+        if on:
+            if was:
+                _lldpdu.send(self._pid, port, _lldpdu.goodbye(was, self._config.device().get("mac", "")))
+        else:
+            await asyncio.sleep(_FOLLOW_S)  # lldpd finds the interface in its own time
+            await self._name_ports()
+            await self._lldp.say(["resume", "update"])
+        self._changed = time.monotonic()
+        self._follow_later()
 
     def _switch_rows(self) -> None:
         seed = _SEEDS.get(self._config.device().get("type", ""), "0")

@@ -38,6 +38,7 @@ class Lldp:
     def __init__(self, socket: str, appl: Rows) -> None:
         self._socket, self._appl = socket, appl
         self._named: dict[str, tuple[str, str]] = {}
+        self._muted: set[str] = set()
         self._lock = asyncio.Lock()
 
     def forget(self, port: str | None = None) -> None:
@@ -54,6 +55,8 @@ class Lldp:
         """
         lines, said = [], {}
         for name in up:
+            if name in self._muted:
+                continue
             row = ports.get(name, {})
             want = (row.get("alias") or name, row.get("description", ""))
             if self._named.get(name) != want:
@@ -65,6 +68,31 @@ class Lldp:
         if await self.say([*lines, "update"]):
             self._named |= said
         return True
+
+    async def started(self) -> None:
+        """lldpd has been started: it knows nothing yet, and is paused."""
+        self.forget()
+        if self._muted:
+            await self.say([self._pattern()])
+
+    async def mute(self, port: str, on: bool) -> Mapping[str, Any] | None:
+        """Take LLDP off a port in both directions, or put it back. What the port used to send, when that is known."""
+        async with self._lock:
+            said = await self._run(["-f", "json0", "show", "interfaces", "ports", port])
+        (self._muted.add if on else self._muted.discard)(port)
+        self.forget(port)
+        if on:
+            await self.say([self._pattern()])
+        else:
+            # Back on, but silent until it bears its name again: else the far end would know it by two.
+            await self.say(["pause", self._pattern()])
+        found = json.loads(said).get("lldp", []) if said else []
+        return next((one for outer in found for one in outer.get("interface", [])), None)
+
+    def _pattern(self) -> str:
+        return "configure system interface pattern " + ",".join(
+            ("Ethernet[0-9]*", "eth0", *(f"!{port}" for port in self._muted))
+        )
 
     async def say(self, lines: Iterable[str]) -> bool:
         """Have lldpcli run some lines. False when lldpd does not listen."""
