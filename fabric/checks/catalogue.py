@@ -396,6 +396,12 @@ CATALOGUE: Mapping[str, Entry] = {
         ("railfab audit INTENT --rate LOWER",),
         "Audit again: slower, or with a higher confidence.",
     ),
+    "PATH-06": Entry(
+        "a switch has no route to a host of the fabric",
+        "It answered probes with ICMP unreachable instead of passing them on.",
+        ("vtysh -c 'show ip route PREFIX'", "ip route get ADDRESS", "railfab check INTENT --only bgp,ecmp"),
+        "Find out why the route is missing or rejected on the switch it names.",
+    ),
 }
 
 
