@@ -6,6 +6,18 @@ belongs to its folder (`.railfab/NAME/lab` beside the intent); two folders are t
 
 from __future__ import annotations
 
-from fabric.lab.control import Session, down, fault, inside, management, status, up
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fabric.lab.control import Session, down, fault, inside, management, status, up
 
 __all__ = ["Session", "down", "fault", "inside", "management", "status", "up"]
+
+
+def __getattr__(name: str) -> Any:
+    # Late, because the agent stands in this package too: it must not even import what knows a Plan.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from fabric.lab import control
+
+    return getattr(control, name)

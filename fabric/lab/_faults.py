@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fabric.errors import LabError
@@ -23,6 +24,15 @@ _DWELL_S = 1.2
 # While it is there, the bgp container leaves out the line that keeps FRR 8.4 from kernel next-hop groups.
 _GROUPS = "/run/box/nexthop-groups"
 LAYERS = ("kernel", "appl", "asic")
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """The words of a fault after its kind; whether it is to be undone, and what putting it in had returned."""
+
+    words: list[str]
+    undo: bool
+    before: Any
 
 
 class Faults:
@@ -66,7 +76,7 @@ class Faults:
             raise LabError(f"{name}: this fault is not in; in are: {', '.join(self._there) or 'none'}")
         if not undo and name in self._there and kind != "flap":
             raise LabError(f"{name}: this fault is in already; take it out with --undo")
-        done = work(list(arguments), undo, self._there.get(name))
+        done = work(_Order(list(arguments), undo, self._there.get(name)))
         if undo:
             del self._there[name]
         else:
@@ -74,20 +84,20 @@ class Faults:
         self._keep(self.listed())
         return {"fault": name, "in": not undo}
 
-    def _swap(self, arguments: list[str], undo: bool, before: Any) -> None:
-        first, second = self._cable_end(arguments[0]), self._cable_end(arguments[1])
+    def _swap(self, order: _Order) -> None:
+        first, second = self._cable_end(order.words[0]), self._cable_end(order.words[1])
         self._renew(self._bay.unplug_two(first, second))
         time.sleep(_REPLUG_S)
         self._renew(self._bay.cross(first, second))
 
-    def _cut(self, arguments: list[str], undo: bool, before: Any) -> None:
-        end = self._cable_end(arguments[0])
-        self._renew(self._bay.plug(end) if undo else self._bay.pull(end))
+    def _cut(self, order: _Order) -> None:
+        end = self._cable_end(order.words[0])
+        self._renew(self._bay.plug(end) if order.undo else self._bay.pull(end))
 
-    def _flap(self, arguments: list[str], undo: bool, before: Any) -> None:
-        if undo:
+    def _flap(self, order: _Order) -> None:
+        if order.undo:
             return  # a flap ends by itself
-        end, times = self._cable_end(arguments[0]), int(arguments[1])
+        end, times = self._cable_end(order.words[0]), int(order.words[1])
         far = self._bay.far(end)
         assert far is not None
         for _ in range(times):
@@ -100,19 +110,21 @@ class Faults:
                 inside(self._pids[far[0]], ["ip", "link", "set", far[1], "up"], only_net=True)
             time.sleep(_DWELL_S)
 
-    def _nexthop(self, arguments: list[str], undo: bool, before: Any) -> Any:
-        device, prefix, hop = arguments[:3]
-        layer = arguments[3] if len(arguments) > 3 else "asic"
+    def _nexthop(self, order: _Order) -> Any:
+        device, prefix, hop = order.words[:3]
+        layer = order.words[3] if len(order.words) > 3 else "asic"
         self._switch(device)
         if layer not in LAYERS:
             raise LabError(f"no layer {layer}; there are {', '.join(LAYERS)}")
         if layer != "kernel":
-            self._agent({"box": device, "do": "withhold", "layer": layer, "prefix": prefix, "hop": hop, "on": not undo})
+            self._agent(
+                {"box": device, "do": "withhold", "layer": layer, "prefix": prefix, "hop": hop, "on": not order.undo}
+            )
             return None
         family = "-6" if ":" in prefix else "-4"
         show = ["ip", family, "route", "show", prefix]
-        if undo:
-            inside(self._pids[device], ["sh", "-c", f"ip {family} route replace {before}"], only_net=True)
+        if order.undo:
+            inside(self._pids[device], ["sh", "-c", f"ip {family} route replace {order.before}"], only_net=True)
             return None
         lines = inside(self._pids[device], show, only_net=True)
         words = lines.replace("\n", " ").split()
@@ -122,22 +134,22 @@ class Faults:
         inside(self._pids[device], ["ip", family, "route", "replace", *kept], only_net=True)
         return " ".join(_plain(words))
 
-    def _bgpd(self, arguments: list[str], undo: bool, before: Any) -> None:
-        device = arguments[0]
+    def _bgpd(self, order: _Order) -> None:
+        device = order.words[0]
         self._switch(device)
-        if undo:
+        if order.undo:
             # As SONiC does it: the container is one unit, and starts anew as a whole.
             self._agent({"box": device, "do": "service", "name": "bgp", "action": "restart"})
         else:
             inside(self._pids[device], ["sh", "-c", 'kill -9 "$(cat /run/frr/bgpd.pid)"'])
 
-    def _lldp(self, arguments: list[str], undo: bool, before: Any) -> None:
-        end = self._end(arguments[0])
+    def _lldp(self, order: _Order) -> None:
+        end = self._end(order.words[0])
         if end[0] in self._blueprint.hosts:
-            self._mute_nic(end, undo)
+            self._mute_nic(end, order.undo)
         else:
-            self._agent({"box": end[0], "do": "mute", "port": end[1], "on": not undo})
-        if undo and (far := self._bay.far(end)):
+            self._agent({"box": end[0], "do": "mute", "port": end[1], "on": not order.undo})
+        if order.undo and (far := self._bay.far(end)):
             # Else it would be silent towards us until its next turn, 30 s at most.
             inside(self._pids[far[0]], ["lldpcli", "update"])
 
@@ -152,28 +164,28 @@ class Faults:
         if entry and not undo:
             _lldpdu.send(pid, end[1], _lldpdu.goodbye(entry, self._bay.mac(end)))
 
-    def _mtu(self, arguments: list[str], undo: bool, before: Any) -> Any:
-        end = self._end(arguments[0])
+    def _mtu(self, order: _Order) -> Any:
+        end = self._end(order.words[0])
         if end[0] in self._blueprint.hosts:
             old = self._blueprint.hosts[end[0]].nics[end[1]].settings.mtu or 1500
-            inside(self._pids[end[0]], ["ip", "link", "set", end[1], "mtu", str(old if undo else arguments[1])])
+            inside(self._pids[end[0]], ["ip", "link", "set", end[1], "mtu", str(old if order.undo else order.words[1])])
             return None
         # As somebody would do it by hand on the switch.
         key = f"PORT|{end[1]}"
         read = ["sonic-db-cli", "CONFIG_DB", "HGET", key, "mtu"]
         old_text = inside(self._pids[end[0]], ["/etc/twin/bin/" + read[0], *read[1:]]).strip()
         write = ["/etc/twin/bin/sonic-db-cli", "CONFIG_DB"]
-        if undo and not before:
+        if order.undo and not order.before:
             inside(self._pids[end[0]], [*write, "HDEL", key, "mtu"])
         else:
-            inside(self._pids[end[0]], [*write, "HSET", key, "mtu", before if undo else arguments[1]])
+            inside(self._pids[end[0]], [*write, "HSET", key, "mtu", order.before if order.undo else order.words[1]])
         return old_text
 
-    def _nhg(self, arguments: list[str], undo: bool, before: Any) -> None:
+    def _nhg(self, order: _Order) -> None:
         """FRR learns at its start whether it may use kernel next-hop groups; so its container starts anew."""
-        device = arguments[0]
+        device = order.words[0]
         self._switch(device)
-        inside(self._pids[device], ["rm", "-f", _GROUPS] if undo else ["touch", _GROUPS])
+        inside(self._pids[device], ["rm", "-f", _GROUPS] if order.undo else ["touch", _GROUPS])
         self._agent({"box": device, "do": "service", "name": "bgp", "action": "restart"})
 
     def _renew(self, ends: Sequence[End]) -> None:

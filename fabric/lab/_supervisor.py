@@ -23,7 +23,7 @@ from fabric.errors import LabError, RailfabError
 from fabric.lab import _house, _kernel, _keys, _needs
 from fabric.lab._faults import Faults
 from fabric.lab._record import LabFolder
-from fabric.lab._wires import Patchbay, inside, nic_batch
+from fabric.lab._wires import Patchbay, nic_batch
 from fabric.lab.blueprint import Blueprint, SwitchBox
 from fabric.values import codec
 
@@ -344,7 +344,10 @@ class _Lab:
 
 
 def _switch_files(switch: SwitchBox) -> dict[str, str | bytes]:
-    description = f"SONiC Software Version: SONiC.twin - HwSku: {switch.hwsku} - Distribution: Debian - Kernel: {os.uname().release}"
+    kernel = os.uname().release
+    description = (
+        f"SONiC Software Version: SONiC.twin - HwSku: {switch.hwsku} - Distribution: Debian - Kernel: {kernel}"
+    )
     return {
         "hosts": "127.0.0.1 localhost\n127.0.1.1 sonic\n",
         "hostname": "sonic\n",

@@ -120,7 +120,7 @@ class Patchbay:
     def _rail(self, a: End, b: End) -> int | None:
         if (known := frozenset((a, b))) in self._rails:
             return self._rails[known]
-        # A swapped host cable: what is plugged in is the NIC of another rail. The NIC's rail is that of its first cable.
+        # A swapped host cable: a NIC's rail is that of the cable it had first.
         for pair, rail in self._rails.items():
             if rail is not None and any(end in pair and end[0] in self._blueprint.hosts for end in (a, b)):
                 return rail

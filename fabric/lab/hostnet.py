@@ -54,7 +54,7 @@ class _Draft:
 
 
 def read(files: Mapping[str, str]) -> dict[str, NicSettings]:
-    """Interface -> settings, from netplan files and networkd units among `files`. LabError for what is not understood."""
+    """Interface -> settings, from netplan files and networkd units. LabError for what is not understood."""
     drafts: dict[str, _Draft] = {}
     for path, text in files.items():
         if path.startswith("etc/netplan/"):

@@ -25,19 +25,24 @@ from fabric.values.plan import (
 _QOS = QosPlan("roce", False, 26, 3, 48, 6, EcnProfile("ROCE", 1, 2, 5), 0, 9100, 9000, 400, 800, 200, "drop")
 
 
-def plan(leaves: int = 4, spines: int = 2, hosts: int = 4, parallel: int = 2, name: str = "handmade") -> Plan:
-    """`leaves` rails of one pod, every host with a NIC on each, `parallel` cables between each leaf and spine."""
+def plan(
+    leaves: int = 4, spines: int = 2, hosts: int = 4, parallel: int = 2, name: str = "handmade", mark: str = ""
+) -> Plan:
+    """`leaves` rails of one pod, every host with a NIC on each, `parallel` cables between each leaf and spine.
+
+    `mark` stands before the name of every device, so that its processes can be told from others'.
+    """
     ports: dict[str, dict[str, PlannedPort]] = {}
     nics: dict[str, dict[str, PlannedNic]] = {}
     cables: dict[str, PlannedCable] = {}
     fabric_links = ipaddress.IPv4Network("10.100.0.0/16").subnets(new_prefix=31)
-    leaf_names = [f"p1-l{number}" for number in range(leaves)]
-    spine_names = [f"s{number}" for number in range(spines)]
+    leaf_names = [f"{mark}p1-l{number}" for number in range(leaves)]
+    spine_names = [f"{mark}s{number}" for number in range(spines)]
     for rail, leaf in enumerate(leaf_names):
         for place in range(hosts):
             link = ipaddress.ip_network((int(ipaddress.ip_address("10.0.0.0")) + rail * 65536 + place * 2, 31))
             ours, theirs = (f"{address}/31" for address in link)
-            host = f"gpu{place + 1:03d}"
+            host = f"{mark}gpu{place + 1:03d}"
             port = _port(leaf, place, 400000, PortUse.HOST, ours, theirs, host, f"rail{rail}", rail)
             ports.setdefault(leaf, {})[port.name] = port
             cable = cable_name(leaf, port.name, host, f"rail{rail}")

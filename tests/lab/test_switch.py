@@ -255,7 +255,8 @@ def test_a_timer_outlives_the_session_and_can_be_stopped(twin: LabTwin) -> None:
 
 def test_containers_have_files_of_their_own_but_for_frr(twin: LabTwin) -> None:
     script = (
-        "echo '!' > /tmp/new.conf && docker cp /tmp/new.conf bgp:/tmp/new.conf && docker exec -i bgp vtysh -C -f /tmp/new.conf"
+        "echo '!' > /tmp/new.conf && docker cp /tmp/new.conf bgp:/tmp/new.conf "
+        "&& docker exec -i bgp vtysh -C -f /tmp/new.conf"
         " && docker exec bgp cat /etc/frr/frr.conf | head -1 && rm /tmp/new.conf && docker exec bgp ls /tmp"
     )
     done = twin.ssh("p1-l0", f"sudo sh -c {json.dumps(script)}")

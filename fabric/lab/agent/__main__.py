@@ -16,7 +16,6 @@ from typing import Any
 
 from fabric.lab.agent.box import Box
 
-
 # With more switches than this, port counters are read more seldom than SONiC's every second.
 _FULL_PACE = 8
 

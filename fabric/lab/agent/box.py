@@ -18,10 +18,10 @@ from fabric.lab.agent.counters import Counters
 from fabric.lab.agent.lldp import POLL_S, Lldp
 from fabric.lab.agent.oids import SWITCH, Oids
 from fabric.lab.agent.ports import Ports
-from fabric.lab.box.database import merged, optional
-from fabric.lab.box.redis import Redis
 from fabric.lab.agent.routes import Routes, Stream
 from fabric.lab.agent.rows import Rows
+from fabric.lab.box.database import merged, optional
+from fabric.lab.box.redis import Redis
 
 _FPM_PORT = 2620
 _LINE = 64 << 20  # a whole config_db.json comes as one line
@@ -357,7 +357,7 @@ class Box:
             await self._lldp.say(["update"])
         await self._lldp.poll()
         self._appl.flush()
-        known = {key.partition(":")[2] for key in self._appl.keys() if key.startswith("LLDP_ENTRY_TABLE:")}
+        known = {key.partition(":")[2] for key in self._appl.names() if key.startswith("LLDP_ENTRY_TABLE:")}
         if since < _AGAIN_S or (self._ports.oper_up() - known and since < POLL_S):
             self._follow_later()
 

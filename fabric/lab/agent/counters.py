@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 
 from fabric.lab.agent.netlink import Link
 from fabric.lab.agent.oids import Oids
-from fabric.lab.box.redis import Redis
 from fabric.lab.agent.rows import Rows
+from fabric.lab.box.redis import Redis
 
 _STAT = "SAI_PORT_STAT_"
 # Fields the kernel counts, in the order of netlink.Link.stats.

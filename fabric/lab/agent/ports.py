@@ -107,7 +107,7 @@ class Ports:
 
     def restart_counts(self) -> None:
         """The switch's daemons start anew: flap counts begin at zero."""
-        for name, flaps in self._flaps.items():
+        for name in self._flaps:
             link = self.links.get(self.names.get(name, 0))
             self._flaps[name] = _Flaps(base=link.changes if link else 0, index=link.index if link else 0)
             if link and link.up:

@@ -51,7 +51,7 @@ class Rows:
         """The row as last written."""
         return self._there.get(key)
 
-    def keys(self) -> list[str]:
+    def names(self) -> list[str]:
         """Keys as last written."""
         return list(self._there)
 

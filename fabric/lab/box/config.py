@@ -1,4 +1,4 @@
-"""`config` of the twin's switches, as far as it is used: sonic-utilities config/main.py is the model for words and codes."""
+"""`config` of the twin's switches, as far as it is used. Words and codes: sonic-utilities config/main.py."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .database import (
     text,
     update,
 )
-from .gcu import Refused, Switch, Updater
+from .gcu import RefusedError, Switch, Updater
 from .gcu_rules import MODELLED
 from .redis import Redis
 
@@ -34,13 +34,14 @@ CHECKPOINTS = Path("/etc/sonic/checkpoints")
 _RELOAD_LOCK = "/etc/sonic/reload.lock"
 _GUARD_S = 120
 _QOS_TABLES = (
-    "PORT_QOS_MAP QUEUE TC_TO_PRIORITY_GROUP_MAP MAP_PFC_PRIORITY_TO_QUEUE TC_TO_QUEUE_MAP DSCP_TO_TC_MAP "
-    "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP TC_TO_DSCP_MAP SCHEDULER WRED_PROFILE BUFFER_PG BUFFER_QUEUE "
-    "BUFFER_PORT_INGRESS_PROFILE_LIST BUFFER_PORT_EGRESS_PROFILE_LIST BUFFER_PROFILE BUFFER_POOL CABLE_LENGTH"
-).split()
+    *("PORT_QOS_MAP", "QUEUE", "TC_TO_PRIORITY_GROUP_MAP", "MAP_PFC_PRIORITY_TO_QUEUE", "TC_TO_QUEUE_MAP"),
+    *("DSCP_TO_TC_MAP", "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP", "TC_TO_DSCP_MAP", "SCHEDULER", "WRED_PROFILE"),
+    *("BUFFER_PG", "BUFFER_QUEUE", "BUFFER_PORT_INGRESS_PROFILE_LIST", "BUFFER_PORT_EGRESS_PROFILE_LIST"),
+    *("BUFFER_PROFILE", "BUFFER_POOL", "CABLE_LENGTH"),
+)
 
 
-class Usage(Exception):
+class UsageError(Exception):
     """Wrong words; exit code 2, as click has it."""
 
 
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit("Root privileges are required for this operation")
     try:
         sys.exit(_dispatch(words))
-    except Usage as error:
+    except UsageError as error:
         print(f"Error: {error}", file=sys.stderr)
         sys.exit(2)
     except ConnectionError as error:
@@ -88,7 +89,7 @@ def _dispatch(words: list[str]) -> int:
         case ["qos", "reload", *_]:
             print("Buffer definition template not found at /usr/share/sonic/device", file=sys.stderr)
             return 1
-    raise Usage(f'No such command "{" ".join(words[:2])}".')
+    raise UsageError(f'No such command "{" ".join(words[:2])}".')
 
 
 def _database() -> Redis:
@@ -135,7 +136,7 @@ def _apply_patch(words: list[str]) -> int:
         if not isinstance(patch, list):
             raise ValueError("JSON patch must be a list of operations")  # noqa: TRY004
         _updater(options, "Patch Applier").apply(patch, options.dry_run)
-    except (OSError, ValueError, KeyError, TypeError, Refused) as error:
+    except (OSError, ValueError, KeyError, TypeError, RefusedError) as error:
         print(f"Failed to apply patch due to: {error}", file=sys.stderr)
         return 2
     print("Patch applied successfully.")
@@ -146,7 +147,7 @@ def _replace(words: list[str]) -> int:
     options = _gcu_options(words, "replace")
     try:
         _updater(options, "Config Replacer").replace(read_file(options.what), options.dry_run)
-    except (OSError, ValueError, Refused) as error:
+    except (OSError, ValueError, RefusedError) as error:
         print(f"Failed to replace config due to: {error}", file=sys.stderr)
         return 2
     print("Config replaced successfully.")
@@ -160,7 +161,7 @@ def _rollback(words: list[str]) -> int:
         if not file.exists():
             raise ValueError(f"Checkpoint '{options.what}' does not exist")
         _updater(options, "Config Rollbacker").replace(read_file(str(file)), options.dry_run)
-    except (OSError, ValueError, Refused) as error:
+    except (OSError, ValueError, RefusedError) as error:
         print(f"Failed to rollback config due to: {error}", file=sys.stderr)
         return 2
     print("Config rolled back successfully.")
@@ -170,7 +171,7 @@ def _rollback(words: list[str]) -> int:
 def _checkpoint(words: list[str]) -> int:
     names = [word for word in words if word not in ("-v", "--verbose")]
     if len(names) != 1:
-        raise Usage("Missing argument 'CHECKPOINT_NAME'.")
+        raise UsageError("Missing argument 'CHECKPOINT_NAME'.")
     CHECKPOINTS.mkdir(parents=True, exist_ok=True)
     file = _checkpoint_file(names[0])
     temporary = file.with_suffix(".new")
@@ -194,7 +195,7 @@ def _list_checkpoints(words: list[str]) -> int:
 def _delete_checkpoint(words: list[str]) -> int:
     names = [word for word in words if word not in ("-v", "--verbose")]
     if len(names) != 1:
-        raise Usage("Missing argument 'CHECKPOINT_NAME'.")
+        raise UsageError("Missing argument 'CHECKPOINT_NAME'.")
     file = _checkpoint_file(names[0])
     if not file.exists():
         print(f"Failed to delete config checkpoint due to: Checkpoint '{names[0]}' does not exist", file=sys.stderr)
@@ -212,7 +213,7 @@ def _save(words: list[str]) -> int:
     yes, names = _yes(words)
     path = Path(names[0]) if names else Path(CONFIG_FILE)
     if not yes:
-        raise Usage("Existing files will be overwritten, continue? [y/N]: Aborted!")
+        raise UsageError("Existing files will be overwritten, continue? [y/N]: Aborted!")
     print(f"Running command: /usr/local/bin/sonic-cfggen -d --print-data > {path}")
     temporary = path.with_name(path.name + ".new")
     temporary.write_text(text(read(_database())) + "\n")
@@ -224,7 +225,7 @@ def _load(words: list[str]) -> int:
     yes, names = _yes(words)
     path = names[0] if names else CONFIG_FILE
     if not yes:
-        raise Usage(f"Load config from the file(s) {path}? [y/N]: Aborted!")
+        raise UsageError(f"Load config from the file(s) {path}? [y/N]: Aborted!")
     try:
         tables = read_file(path)
     except (OSError, ValueError) as error:
@@ -260,13 +261,14 @@ def _reload(words: list[str]) -> int:
 
 
 def _reload_locked(options: argparse.Namespace) -> int:
-    if not options.force and not options.no_service_restart:
-        if agent.ask({"do": "uptime"}) < _GUARD_S:
-            print("SwSS container is not ready. Retry later or use -f to avoid system checks")
-            return 1
+    unchecked = options.force or options.no_service_restart
+    if not unchecked and agent.ask({"do": "uptime"}) < _GUARD_S:
+        print("SwSS container is not ready. Retry later or use -f to avoid system checks")
+        return 1
     if not options.yes:
-        raise Usage(
-            f"Clear current config and reload config in config_db format from the default config file(s) {options.file} ? [y/N]: Aborted!"
+        raise UsageError(
+            f"Clear current config and reload config in config_db format from the default config file(s) "
+            f"{options.file} ? [y/N]: Aborted!"
         )
     try:
         tables = read_file(options.file)
@@ -316,7 +318,7 @@ def _sysinfo(tables: Tables) -> Tables:
 
 def _hostname(words: list[str]) -> int:
     if len(words) != 1:
-        raise Usage("Missing argument 'NEW_HOSTNAME'.")
+        raise UsageError("Missing argument 'NEW_HOSTNAME'.")
     _database().run("HSET", "DEVICE_METADATA|localhost", "hostname", words[0])
     print("Please note loaded setting will be lost after system reboot. To preserve setting, run `config save`.")
     return 0
@@ -326,10 +328,10 @@ def _interface_admin(words: list[str], status: str) -> int:
     redis = _database()
     known = [key.partition("|")[2] for key in redis.scan("PORT|*")]
     if len(words) != 1:
-        raise Usage("Missing argument 'INTERFACE_NAME'.")
+        raise UsageError("Missing argument 'INTERFACE_NAME'.")
     names = port_range(words[0], known)
     if not names or any(name not in known for name in names):
-        raise Usage("Interface name is invalid. Please enter a valid interface name!!")
+        raise UsageError("Interface name is invalid. Please enter a valid interface name!!")
     redis.pipeline([("HSET", f"PORT|{name}", "admin_status", status) for name in names])
     return 0
 
@@ -337,15 +339,15 @@ def _interface_admin(words: list[str], status: str) -> int:
 def _interface_field(name: str, field: str, value: str) -> int:
     redis = _database()
     if not redis.run("EXISTS", f"PORT|{name}"):
-        raise Usage(f"Interface {name} does not exist")
+        raise UsageError(f"Interface {name} does not exist")
     if field in ("mtu", "speed") and not value.isdigit():
-        raise Usage(f"Invalid value for 'INTERFACE_{field.upper()}': '{value}' is not a valid integer.")
+        raise UsageError(f"Invalid value for 'INTERFACE_{field.upper()}': '{value}' is not a valid integer.")
     if field == "mtu" and not 68 <= int(value) <= 9216:
-        raise Usage(f"Invalid value for 'INTERFACE_MTU': {value} is not in the range 68<=x<=9216.")
+        raise UsageError(f"Invalid value for 'INTERFACE_MTU': {value} is not in the range 68<=x<=9216.")
     if field in ("speed", "fec"):
         known = Redis(SOCKET, 6).run("HGET", f"PORT_TABLE|{name}", f"supported_{field}s") or ""
         if known and value not in known.split(","):
-            raise Usage(f"Invalid {field} specified: {value}. Valid {field}s: {known}")
+            raise UsageError(f"Invalid {field} specified: {value}. Valid {field}s: {known}")
     redis.run("HSET", f"PORT|{name}", field, value)
     return 0
 
@@ -355,7 +357,7 @@ def _interface_ip(name: str, prefix: str, add: bool) -> int:
     try:
         address = str(ipaddress.ip_interface(prefix))
     except ValueError:
-        raise Usage("ip address is not valid.") from None
+        raise UsageError("ip address is not valid.") from None
     table = "LOOPBACK_INTERFACE" if name.startswith("Loopback") else "INTERFACE"
     if name == "eth0":
         replace(redis, f"MGMT_INTERFACE|eth0|{address}", {} if add else None)
@@ -382,12 +384,13 @@ def _bgp(words: list[str], status: str) -> int:
             print(f"Error: Could not locate neighbor '{words[1]}'", file=sys.stderr)
             return 1
     else:
-        raise Usage("No such command.")
+        raise UsageError("No such command.")
     for key in chosen:
         row: dict[str, Any] = dict(zip(*[iter(redis.run("HGETALL", key))] * 2))
         update(redis, key, row, {**row, "admin_status": status})
         print(
-            f"{'Starting up' if status == 'up' else 'Shutting down'} BGP session with neighbor {key.partition('|')[2]}..."
+            f"{'Starting up' if status == 'up' else 'Shutting down'} BGP session "
+            f"with neighbor {key.partition('|')[2]}..."
         )
     return 0
 

@@ -28,7 +28,7 @@ _DWELL_S = 1.2
 _PATIENCE_S = 10.0
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """The updater does not do it; the message is what SONiC would say."""
 
 
@@ -74,7 +74,7 @@ class Updater:
         self._redis, self._switch, self._say, self._ignore_tables = redis, switch, say, ignore_tables
 
     def apply(self, patch: Sequence[Mapping[str, Any]], dry_run: bool = False) -> None:
-        """Apply a JSON patch. Refused (nothing sent) or ValueError; a move that fails leaves the earlier ones in."""
+        """Apply a JSON patch. RefusedError when nothing was sent; ValueError; after a failed move the earlier stay."""
         self._say("Patch application starting.")
         self._say(f"Patch: {json.dumps(list(patch))}")
         self._say("Getting current config db.")
@@ -148,7 +148,7 @@ def check_operations(patch: Sequence[Mapping[str, Any]], current: Tables, switch
                 value = step.get("value")
                 value = value.get(field) if isinstance(value, Mapping) else value
                 if known and value is not None and str(value) not in known.split(","):
-                    raise Refused(
+                    raise RefusedError(
                         f"Modification of PORT table is illegal- validating function returned False: {key} {field}"
                     )
 
@@ -156,11 +156,11 @@ def check_operations(patch: Sequence[Mapping[str, Any]], current: Tables, switch
 def _check_place(table: str, key: str, field: str | None, operation: str, depth: int, switch: Switch) -> None:
     illegal = f"Modification of {table} table is illegal- validating function returned False"
     if any(rule.what[0] == table for rule in rules.KNOWN_HWSKU_TABLES) and not _known(switch):
-        raise Refused(f"{illegal}: HwSKU {switch.hwsku} is not among those it knows")
+        raise RefusedError(f"{illegal}: HwSKU {switch.hwsku} is not among those it knows")
     if not any(rule.what[0] == table for rule in rules.RESTRICTED):
         return
     if depth == 1:
-        raise Refused(f"{illegal}: the whole table")
+        raise RefusedError(f"{illegal}: the whole table")
     for permit in rules.PERMITTED:
         if (
             permit.table == table
@@ -170,44 +170,46 @@ def _check_place(table: str, key: str, field: str | None, operation: str, depth:
             and permit.first <= switch.release <= permit.last
         ):
             return
-    raise Refused(f"{illegal}: {operation} {'/'.join(part for part in (table, key, field or '') if part)}")
+    raise RefusedError(f"{illegal}: {operation} {'/'.join(part for part in (table, key, field or '') if part)}")
 
 
 def check_target(target: Tables, touched: Iterable[str], ignore_tables: bool) -> None:
     """What is refused whatever was asked: empty tables, tables without a model, lanes that are wrong or used twice."""
     for table, rows in target.items():
         if not rows:
-            raise Refused(
-                f"Given patch is not valid because it will result in empty tables which is not allowed in ConfigDb. Table: {table}"
+            raise RefusedError(
+                "Given patch is not valid because it will result in empty tables which is not allowed in ConfigDb. "
+                f"Table: {table}"
             )
     without = sorted(table for table in touched if table in target and table not in rules.MODELLED)
     if without and not ignore_tables:
-        raise Refused(
-            f"Given patch is not valid because it has changes to tables without YANG models. Tables: {', '.join(without)}"
+        raise RefusedError(
+            "Given patch is not valid because it has changes to tables without YANG models. "
+            f"Tables: {', '.join(without)}"
         )
     seen: dict[str, str] = {}
     for port, row in target.get("PORT", {}).items():
         for lane in str(row.get("lanes", "")).split(","):
             if not lane.isdigit():
-                raise Refused(f"PORT {port}: lane {lane!r} is not a number")
+                raise RefusedError(f"PORT {port}: lane {lane!r} is not a number")
             if lane in seen:
-                raise Refused(
+                raise RefusedError(
                     f"PORT {port}: '{lane}' lane is used multiple times in PORT: {sorted((port, seen[lane]))}"
                 )
             seen[lane] = port
         if "speed" not in row:
-            raise Refused(f"PORT {port}: speed is mandatory")
+            raise RefusedError(f"PORT {port}: speed is mandatory")
     for table in ("INTERFACE", "LOOPBACK_INTERFACE"):
         for key in target.get(table, {}):
             name, _, prefix = key.partition("|")
             if prefix and name not in target[table]:
-                raise Refused(f"{table} {key}: its parent row {name} is missing")
+                raise RefusedError(f"{table} {key}: its parent row {name} is missing")
             if table == "INTERFACE" and name not in target.get("PORT", {}):
-                raise Refused(f"INTERFACE {key}: there is no PORT {name}")
+                raise RefusedError(f"INTERFACE {key}: there is no PORT {name}")
 
 
 def sort(current: Tables, target: Tables) -> list[Move]:
-    """The changes as moves, in an order that keeps references whole. Refused when something cannot be removed."""
+    """The changes as moves, in an order that keeps references whole. RefusedError when something cannot be removed."""
     wanted = _strings(target)
     removed, changed, added = [], [], []
     for table in {*current, *wanted}:
@@ -289,7 +291,7 @@ def _may_go(table: str, key: str, before: Mapping[str, Any] | None, after: Mappi
         if rule.what[:2] != (table, key) or before is None:
             continue
         if after is None or (len(rule.what) == 3 and rule.what[2] in before and rule.what[2] not in after):
-            raise Refused(f"There is no possible sorting: /{'/'.join(rule.what)} cannot be removed")
+            raise RefusedError(f"There is no possible sorting: /{'/'.join(rule.what)} cannot be removed")
 
 
 def _create_only(table: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:

@@ -28,7 +28,8 @@ def systemctl() -> None:
             data = json.loads(timer.read_text())
             if _alive(data):
                 print(
-                    f"{time.ctime(data['fires'])} {data['fires'] - time.time():.0f}s left {timer.stem}.timer {timer.stem}.service"
+                    f"{time.ctime(data['fires'])} {data['fires'] - time.time():.0f}s left "
+                    f"{timer.stem}.timer {timer.stem}.service"
                 )
         return
     code = 0
