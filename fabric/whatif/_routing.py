@@ -68,6 +68,10 @@ class Routing:
         self._search: dict[int, tuple[list[int], list[tuple[int, ...]]]] = {}
         self._hops: dict[tuple[str, tuple[int, ...], int], tuple[NextHop, ...]] = {}
         self._direct: dict[tuple[str, str, int], tuple[NextHop, ...]] = {}
+        self._shared_prefixes = len(self.prefixes) != sum(len(prefixes) for prefixes in self._origins.values())
+        self._last: tuple[str, tuple[tuple[tuple[NextHop, ...], tuple[str, ...]], ...]] | None = None
+        self._together: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._families: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def adjacency(self) -> Mapping[str, frozenset[str]]:
         """Switch -> switches it has at least one session with."""
@@ -115,6 +119,60 @@ class Routing:
         for peer in counts:
             counts[peer] = len(self._origins[peer]) + by_class[self._class[peer]]
         return counts, reached
+
+    def bulk(self, name: str) -> tuple[tuple[tuple[NextHop, ...], tuple[str, ...]], ...] | None:
+        """All BGP routes of `name` as (next hops, prefixes that have them); None where a prefix has several owners.
+
+        The prefix tuples are shared between switches, so that a reader can know them again by identity.
+        """
+        if self._shared_prefixes:
+            return None
+        # A reader asks for the layers of one switch after the other.
+        if self._last is None or self._last[0] != name:
+            self._last = (name, tuple(self._bulk(name)))
+        return self._last[1]
+
+    def _bulk(self, name: str) -> Iterator[tuple[tuple[NextHop, ...], tuple[str, ...]]]:
+        own = self._class.get(name)
+        if own is None:
+            return
+        near = set(self._class_neighbours[own])
+        far: dict[tuple[int, ...], list[int]] = {}
+        for number, members in enumerate(self._members):
+            if number == own:
+                via = tuple(self._class_neighbours[own]) if self._class_asn[own] is None else ()
+                for member in members if via else ():
+                    if member != name:
+                        yield from self._both(name, member, self._origins[member])
+            elif number in near:
+                for member in members:
+                    yield from self._both(name, member, self._origins[member])
+            else:
+                via = self._found(number)[1][own]
+                if via:
+                    far.setdefault(via, []).append(number)
+        for numbers in far.values():
+            key = tuple(numbers)
+            prefixes = self._together.get(key)
+            if prefixes is None:
+                owners = [member for number in numbers for member in self._members[number]]
+                prefixes = tuple(prefix for owner in owners for prefix in self._origins[owner])
+                self._together[key] = prefixes
+            yield from self._both(name, self._members[numbers[0]][0], prefixes)
+
+    def _both(
+        self, name: str, owner: str, prefixes: tuple[str, ...]
+    ) -> Iterator[tuple[tuple[NextHop, ...], tuple[str, ...]]]:
+        """The prefixes of one group by address family, with the next hops towards `owner`."""
+        families = self._families.get(prefixes)
+        if families is None:
+            six = tuple(prefix for prefix in prefixes if ":" in prefix)
+            four = prefixes if not six else tuple(prefix for prefix in prefixes if ":" not in prefix)
+            families = self._families[prefixes] = (four, six)
+        for family, of in zip((4, 6), families):
+            hops = self._towards(name, owner, family) if of else ()
+            if hops:
+                yield hops, of
 
     def _distance(self, name: str, owner: str) -> int:
         if owner in self._neighbours[name]:
@@ -208,6 +266,15 @@ class RouteTable(Mapping[str, V]):
     def edited(self, edits: Mapping[str, V | None]) -> RouteTable[V]:
         """The same table with routes replaced, or removed where the new one is None."""
         return RouteTable(self._routing, self._name, self._own, self._make, {**self._edits, **edits})
+
+    def bulk(self) -> tuple[tuple[tuple[NextHop, ...], tuple[str, ...]], ...] | None:
+        """BGP's routes as (next hops, prefixes); a prefix of `special` is not as it says there."""
+        return self._routing.bulk(self._name)
+
+    @property
+    def special(self) -> Mapping[str, V | None]:
+        """Routes that `bulk` does not speak for: the switch's own, and edited ones (None: absent)."""
+        return {**self._own, **self._edits}
 
     def __getitem__(self, prefix: str) -> V:
         if prefix in self._edits:

@@ -313,3 +313,53 @@ def test_a_session_the_plan_does_not_have_is_a_warning() -> None:
     finding = only(judged(fabric.plan, edit(fabric.snapshot(), "p1-l0", bgp=table)))
     assert (finding.status, finding.code) == (Status.WARN, "BGP-01")
     assert "192.0.2.1" in (finding.observed or "")
+
+
+# Tables in bulk
+
+
+def _plain(snapshot: Snapshot) -> Snapshot:
+    """The same snapshot with every route table an ordinary dictionary of routes of its own."""
+    switches = {}
+    for name, state in snapshot.switches.items():
+        layers: dict[str, Any] = {}
+        for layer in ("rib", "kernel", "appl", "asic"):
+            table = getattr(state, layer)
+            if table is not None:
+                layers[layer] = {
+                    prefix: dataclasses.replace(route, next_hops=(*route.next_hops[:1], *route.next_hops[1:]))
+                    for prefix, route in table.items()
+                }
+        switches[name] = dataclasses.replace(state, **layers)
+    return dataclasses.replace(snapshot, switches=switches)
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        [],
+        [LoseNextHop("p1-l1", PREFIX, "10.254.0.17", "asic")],
+        [LoseNextHop("p1-l1", PREFIX, "10.254.0.17", "rib"), LoseRoute("s1", "10.102.1.0/25", "appl")],
+        [LoseRoute("p2-l1", PREFIX, "rib")],
+        [StaleGroups("p2-l2")],
+        [BgpdDown("s1"), Cut(place("p1-l0:Ethernet256"))],
+        [Dead("p2-l3")],
+        [SessionDown(place("p1-l2:Ethernet264")), LoseNextHop("p1-l0", "10.255.0.2/32", "10.254.0.5", "kernel")],
+    ],
+    ids=["healthy", "asic", "rib-and-route", "rib-route", "groups", "sessions", "dead-leaf", "session-and-kernel"],
+)
+def test_tables_read_in_bulk_and_route_by_route_say_the_same(faults: list[Any]) -> None:
+    fabric = two_pods()
+    snapshot = fabric.snapshot(faults)
+    fast, slow = judged(fabric.plan, snapshot), judged(fabric.plan, _plain(snapshot))
+    assert fast.findings == slow.findings
+    assert fast.summary == slow.summary
+
+
+def test_a_prefix_of_two_owners_is_read_route_by_route() -> None:
+    plan = clos(rails=4, nodes=4)
+    switches = dict(plan.switches)
+    for name in ("p1-l0", "p1-l1"):
+        switches[name] = dataclasses.replace(switches[name], networks=(*switches[name].networks, "10.200.0.0/24"))
+    plan = dataclasses.replace(plan, switches=switches)
+    assert judged(plan, Synthetic(plan).snapshot()).findings == ()
