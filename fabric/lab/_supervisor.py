@@ -181,7 +181,7 @@ class _Lab:
 
     def _spawn_all(self, keys: dict[str, _keys.NodeKey]) -> None:
         for switch in self._blueprint.switches.values():
-            files = _switch_files(switch) | _ssh_files(keys.get(switch.name))
+            files = _switch_files(switch, self._blueprint.release) | _ssh_files(keys.get(switch.name))
             self._spawn(switch.name, "switch", files, "sonic")
         for host in self._blueprint.hosts.values():
             files = {
@@ -343,7 +343,7 @@ class _Lab:
         self._tell.say({"phase": name})
 
 
-def _switch_files(switch: SwitchBox) -> dict[str, str | bytes]:
+def _switch_files(switch: SwitchBox, release: str) -> dict[str, str | bytes]:
     kernel = os.uname().release
     description = (
         f"SONiC Software Version: SONiC.twin - HwSku: {switch.hwsku} - Distribution: Debian - Kernel: {kernel}"
@@ -358,8 +358,9 @@ def _switch_files(switch: SwitchBox) -> dict[str, str | bytes]:
         "lldpd.conf": "configure lldp portidsubtype ifname\nconfigure system hostname sonic\npause\n",
         "sonic/config_db.json": json.dumps(switch.factory, indent=4) + "\n",
         "sonic/sonic_version.yml": (
-            "build_version: 'twin'\ndebian_version: '12'\nkernel_version: '" + os.uname().release + "'\n"
-            "asic_type: vs\nasic_subtype: 'vs'\ncommit_id: 'none'\nbranch: 'twin'\nrelease: 'none'\n"
+            f"build_version: 'twin.{release}'\ndebian_version: '12'\nkernel_version: '" + os.uname().release + "'\n"
+            "asic_type: vs\nasic_subtype: 'vs'\ncommit_id: 'none'\nbranch: 'twin'\n"
+            f"release: '{release}'\n"
         ),
     }
 

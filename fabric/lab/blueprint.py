@@ -74,9 +74,13 @@ class Wire:
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """One twin. `bridge` is the address the lab itself has on the management network, with prefix length."""
+    """One twin. `bridge` is the address the lab itself has on the management network, with prefix length.
+
+    `release` is the SONiC release its switches say they run: what they refuse depends on it.
+    """
 
     name: str
+    release: str
     bridge: str
     switches: Mapping[str, SwitchBox]
     hosts: Mapping[str, HostBox]
@@ -106,6 +110,7 @@ def draw(plan: Plan, hosts: int | None = None) -> Blueprint:
     network = ipaddress.ip_network(plan.services.mgmt_network)
     return Blueprint(
         name=plan.name,
+        release=plan.release,
         bridge=_bridge(network, switches, chosen),
         switches={name: _switch(plan, switch, network) for name, switch in switches.items()},
         hosts={name: _host(plan, host, network) for name, host in chosen.items()},
@@ -165,11 +170,11 @@ def _switch(plan: Plan, switch: SwitchPlan, network: ipaddress.IPv4Network | ipa
         serial=serial,
         platform=switch.onie_platform,
         hwsku=switch.hwsku,
-        factory=_factory(switch, mac, mgmt),
+        factory=_factory(plan, switch, mac, mgmt),
     )
 
 
-def _factory(switch: SwitchPlan, mac: str, mgmt: str) -> Tables:
+def _factory(plan: Plan, switch: SwitchPlan, mac: str, mgmt: str) -> Tables:
     """CONFIG_DB as the image makes it on first boot, with a management address set by hand.
 
     PORT rows are those of the hwsku's port table: no admin_status, so every port is down; no address, no BGP.
@@ -200,7 +205,7 @@ def _factory(switch: SwitchPlan, mac: str, mgmt: str) -> Tables:
         "PORT": ports,
         "MGMT_PORT": {"eth0": {"alias": "eth0", "admin_status": "up"}},
         "MGMT_INTERFACE": {f"eth0|{mgmt}": eth0},
-        "VERSIONS": {"DATABASE": {"VERSION": "version_202505_01"}},
+        "VERSIONS": {"DATABASE": {"VERSION": f"version_{plan.release}_01"}},
     }
 
 
