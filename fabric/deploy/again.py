@@ -32,20 +32,20 @@ def resume(
 ) -> Run:
     """Go on with a run that was killed: look at every switch it may have touched, keep or undo, then the other waves.
 
-    What is changed and as planned is kept once the fabric is well; what is half changed is put back and stops the
-    run; what was put back or never touched is done anew in its wave. InputError when the run is still going on.
+    What is changed and as planned is kept once the fabric is well; what is half changed is put back; and what was put
+    back or never touched is done anew in its wave. InputError when the run is still going on.
     """
     chosen = options or Options()
     roll = _open(runs, run_id, nornir, plan, health, chosen, processors, connection)
     agree(roll.change_plan, plan, chosen)
     states = last_states(roll.record.folder)
     for name, device in states.items():
-        if device.outcome in (Outcome.APPLIED, Outcome.UNCHANGED, Outcome.ROLLBACK_FAILED):
+        if device.outcome in (Outcome.APPLIED, Outcome.UNCHANGED):
             roll.set(name, device.outcome, device.state, device.error)
     unsure = [
         name
         for name, device in states.items()
-        if device.outcome in (Outcome.PENDING, Outcome.FAILED, Outcome.ROLLED_BACK, Outcome.REFUSED)
+        if device.outcome not in (Outcome.APPLIED, Outcome.UNCHANGED, Outcome.SKIPPED)
     ]
     roll.record.event("resumed", looks_at=unsure, **_process())
     found: dict[str, str] = {}
@@ -57,10 +57,10 @@ def resume(
     kept = [name for name, device in states.items() if device.outcome is Outcome.APPLIED]
     kept += _finish_done(roll, kept, [name for name in looked if found[name] == "done"])
     half = [name for name in looked if found[name] == "half"]
-    if half:
-        roll.stopped = f"half changed, so put back: {', '.join(half)}"
-        roll.each("undo what is half done", half, roll.undo)
     clean = [name for name in looked if found[name] in ("untouched", "put back")]
+    clean += roll.each("undo what is half done", half, roll.undo)
+    if not set(half) <= set(clean):
+        roll.stopped = f"half changed and not put back: {', '.join(name for name in half if name not in clean)}"
     left = roll.each("leave what was not changed", clean, lambda push: push.leave())
     missing = [name for name in unsure if name not in looked or (name in clean and name not in left)]
     if missing:
@@ -105,7 +105,8 @@ def rollback(
     wanted = {
         name
         for name, device in states.items()
-        if device.outcome in (Outcome.APPLIED, Outcome.PENDING, Outcome.FAILED, Outcome.ROLLBACK_FAILED)
+        if device.outcome not in (Outcome.UNCHANGED, Outcome.SKIPPED, Outcome.ROLLED_BACK)
+        and roll.change_plan.changes[name].refused is None
         and (not only or name in only)
     }
     for name, device in states.items():

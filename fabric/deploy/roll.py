@@ -20,7 +20,7 @@ from fabric.deploy.hand import Hand
 from fabric.deploy.record import Record, owner, start
 from fabric.deploy.switch import Deadlines, SwitchPush, order_for
 from fabric.deploy.waves import refusals
-from fabric.errors import InputError, Problem, RailfabError
+from fabric.errors import InputError, Problem, RailfabError, TransportError
 from fabric.nornir_plugins.inventory import PUSH
 from fabric.nornir_plugins.runner import BoundedRunner
 from fabric.transport.session import Session
@@ -230,6 +230,15 @@ class Roll:
         why = self.runs[name].error or self.stopped
         try:
             state = push.undo()
+        except TransportError as error:
+            told = f"{why}; {error}" if why else str(error)
+            if push.armed:
+                wait = self._options.deadlines.confirm
+                state = f"cannot be reached; it puts itself back within {wait} s of the change (then --resume tells)"
+                self.say(name, Outcome.PENDING, state, told)
+            else:
+                self.say(name, Outcome.ROLLBACK_FAILED, "cannot be reached; nobody knows what it runs", told)
+            raise
         except RailfabError as error:
             self.say(name, Outcome.ROLLBACK_FAILED, "not as it was before", f"{why}; {error}" if why else str(error))
             raise
@@ -351,11 +360,11 @@ class Roll:
 
     def _failed(self, name: str, error: BaseException | None) -> None:
         there = self.runs[name]
-        if there.outcome in (Outcome.REFUSED, Outcome.ROLLBACK_FAILED):
+        if there.outcome in (Outcome.REFUSED, Outcome.ROLLBACK_FAILED) or (
+            there.error and there.error.endswith(str(error))
+        ):
             return
         told = str(error) if isinstance(error, RailfabError) else f"{type(error).__name__}: {error}"
-        if there.error == told:
-            return
         push = self._pushes.get(name)
         if push is None:
             # Nobody got as far as a session: nothing was sent.

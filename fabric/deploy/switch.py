@@ -70,6 +70,7 @@ class SwitchPush:
         self.touched = False
         self.locked = False
         self.drained = False
+        self.armed = False
         self._say = say
         self._before: Reading | None = None
 
@@ -109,6 +110,7 @@ class SwitchPush:
             pending = {"run_id": hand.run_id, "owner": order.owner, "since": time.time(), "boot_id": reading.boot_id}
             arm = undo.arm_script(hand.folder, hand.run_id, order.deadlines.confirm, json.dumps(pending))
             self._must("arm the timer that undoes it", "sh -s", stdin=arm.encode())
+            self.armed = True
         if order.drain:
             self.drained = True
             ports = [name for name, port in order.plan.switches[hand.name].ports.items() if port.use is PortUse.FABRIC]
@@ -191,6 +193,12 @@ class SwitchPush:
         lock = reading.lock
         if lock is not None and not preflight.same_run(lock.run_id, run_id) and not self.order.break_lock:
             raise PushError(f"somebody else pushes to it: {lock.says(time.time())}; nothing was changed")
+        marks = hand.ask("how far it came", f"cd {quote(hand.folder)} 2>/dev/null && ls").stdout.split()
+        if not saved and "changing" not in marks:
+            self.locked = lock is not None and preflight.same_run(lock.run_id, run_id)
+            self.leave()
+            return "nothing had been changed; lock and timer are gone"
+        saved = saved or "confirmed" in marks
         self._take_lock()
         self.touched = True
         self._must(
