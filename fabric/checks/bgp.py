@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 
 from fabric.checks._cabling_words import some
 from fabric.checks.judged import Judged
@@ -80,8 +81,14 @@ def peers_of(view: View, end: End, port: PlannedPort) -> list[BgpPeer] | None:
     state = view.state(end[0])
     if state is None or state.bgp is None:
         return None
-    keys = [port.name] if view.plan.routing.unnumbered else [a.partition("/")[0] for a in port.peer_addresses]
+    keys = (port.name,) if view.plan.routing.unnumbered else bare(port.peer_addresses)
     return [state.bgp[key] for key in keys if key in state.bgp]
+
+
+@cache
+def bare(addresses: tuple[str, ...]) -> tuple[str, ...]:
+    """Addresses without their prefix length."""
+    return tuple(address.partition("/")[0] for address in addresses)
 
 
 def session_up(view: View, link: Link) -> bool | None:

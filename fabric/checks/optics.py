@@ -6,7 +6,7 @@ From 202505 on only the first child of a cage has sensors; the others are judged
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 
 from fabric.checks.judged import Judged
@@ -69,20 +69,33 @@ def _wrong(view: View, end: End, optic: Optic) -> Iterator[tuple[Status, str]]:
 
 def _bands(optic: Optic) -> Iterator[tuple[Status, str]]:
     """Each sensor against the alarm and warning thresholds the module itself gives."""
+    limits = optic.thresholds
+    bands: dict[str, tuple[float | None, ...]] = {}
     for name, value in optic.sensors.items():
         stem, _, _ = _parsed(name)
         if stem is None:
             continue
-        for level, status in (("alarm", Status.FAIL), ("warning", Status.WARN)):
-            high, low = optic.thresholds.get(f"{stem}high{level}"), optic.thresholds.get(f"{stem}low{level}")
-            if high is not None and low is not None and high <= low:
-                break  # A module that leaves its thresholds at zero has none.
-            if high is not None and value > high:
-                yield status, f"{name} {value:g} is above its {level} threshold {high:g}"
-                break
-            if low is not None and value < low:
-                yield status, f"{name} {value:g} is below its {level} threshold {low:g}"
-                break
+        band = bands.get(stem)
+        if band is None:
+            band = bands[stem] = _band(limits, stem)
+        high, low, high_alarm, low_alarm = band
+        if high_alarm is not None and value > high_alarm:
+            yield Status.FAIL, f"{name} {value:g} is above its alarm threshold {high_alarm:g}"
+        elif low_alarm is not None and value < low_alarm:
+            yield Status.FAIL, f"{name} {value:g} is below its alarm threshold {low_alarm:g}"
+        elif high is not None and value > high:
+            yield Status.WARN, f"{name} {value:g} is above its warning threshold {high:g}"
+        elif low is not None and value < low:
+            yield Status.WARN, f"{name} {value:g} is below its warning threshold {low:g}"
+
+
+def _band(limits: Mapping[str, float], stem: str) -> tuple[float | None, ...]:
+    """High and low warning, high and low alarm. A module that leaves a pair at zero has none (high at or below low)."""
+    pairs: list[float | None] = []
+    for level in ("warning", "alarm"):
+        high, low = limits.get(f"{stem}high{level}"), limits.get(f"{stem}low{level}")
+        pairs += (None, None) if high is not None and low is not None and high <= low else (high, low)
+    return tuple(pairs)
 
 
 @cache
