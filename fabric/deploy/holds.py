@@ -25,7 +25,7 @@ def read_holds(path: Path, *, now: float | None = None) -> list[Hold]:
         holds = [decode(Hold, row) for row in rows]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, InputError) as error:
         raise InputError(Problem(f"cannot be read: {error}", "repair it or remove it", file=str(path))) from None
     moment = datetime.fromtimestamp(time.time() if now is None else now, UTC)
     return [hold for hold in holds if hold.until is None or _moment(hold.until, path.name) > moment]

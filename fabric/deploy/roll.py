@@ -19,7 +19,7 @@ from nornir.core.task import Result, Task
 from fabric.deploy.hand import Hand
 from fabric.deploy.record import Record, owner, start
 from fabric.deploy.switch import Deadlines, SwitchPush, order_for
-from fabric.deploy.waves import refusals
+from fabric.deploy.waves import compute_nodes, refusals
 from fabric.errors import InputError, Problem, RailfabError, TransportError
 from fabric.nornir_plugins.inventory import PUSH
 from fabric.nornir_plugins.runner import BoundedRunner
@@ -27,7 +27,7 @@ from fabric.transport.session import Session
 from fabric.values.change import ChangePlan, DeviceRun, Exchange, Outcome, Run, Wave
 from fabric.values.codec import decode, dumps
 from fabric.values.device_config import DeviceConfig
-from fabric.values.plan import LifeState, Plan
+from fabric.values.plan import Plan
 
 # Whether the fabric is well after a wave: given the wave and every switch changed so far, it returns what is not well
 # (switch or "" for the fabric -> reason); empty is well. It raises RailfabError when it cannot tell.
@@ -101,11 +101,10 @@ def agree(change_plan: ChangePlan, plan: Plan, options: Options) -> None:
         for wave in change_plan.waves
         if only is None or only & set(wave.devices)
     ]
-    hosts = [name for name, host in plan.hosts.items() if host.state is LifeState.IN_SERVICE]
     found = refusals(
         waves,
         change_plan.hazards,
-        hosts=hosts,
+        hosts=compute_nodes(plan),
         idle=options.idle,
         accepted=options.accepted,
         accept_mixed=options.accept_mixed,

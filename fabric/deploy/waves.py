@@ -183,10 +183,19 @@ def _spines(
                 gone = f", and {', '.join(out)} {'is' if len(out) == 1 else 'are'} out" if out else ""
                 wave = replace(
                     wave,
-                    nodes=tuple(name for name, host in plan.hosts.items() if host.state is LifeState.IN_SERVICE),
+                    nodes=compute_nodes(plan),
                     why=f"the design has {spare} spines to spare{gone}: without this one leaves lose bandwidth",
                 )
             yield wave
+
+
+def compute_nodes(plan: Plan) -> tuple[str, ...]:
+    """Hosts in service with a NIC on the compute fabric."""
+    return tuple(
+        name
+        for name, host in plan.hosts.items()
+        if host.state is LifeState.IN_SERVICE and any(nic.network is Network.COMPUTE for nic in host.nics.values())
+    )
 
 
 def nodes_hit(plan: Plan, change: DeviceChange, spare_uplinks: int | None) -> tuple[str, ...]:

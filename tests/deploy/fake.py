@@ -169,7 +169,8 @@ class FakeSession:
         if child.returncode < 0:
             self._open = False
             raise TransportError(f"{self.switch.name}: the connection was lost during: {command[:40]}")
-        return Answer(out.decode(), err.decode(), child.returncode, started, time.time())
+        said, complained = (text.decode().replace(str(self.switch.root), "") for text in (out, err))
+        return Answer(said, complained, child.returncode, started, time.time())
 
     def put(self, data: bytes, path: str, *, mode: int = 0o600, deadline_s: float = 60.0, root: bool = False) -> None:
         if not self._open:
