@@ -105,8 +105,8 @@ def check(rootless: bool) -> None:
 
 
 _REFUSED = (
-    "In a container, run it with --privileged (or with --security-opt seccomp=unconfined and CAP_SYS_ADMIN); on Ubuntu "
-    "allow user namespaces with `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`; or run `railfab lab` as root"
+    "In a container, run it with --privileged (or --security-opt seccomp=unconfined and CAP_SYS_ADMIN); on Ubuntu "
+    "allow user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`; or run `railfab lab` as root"
 )
 
 
