@@ -302,22 +302,26 @@ class Roll:
             return True
         self.record.event("wave", name=wave.name, devices=names)
         good = self.each(wave.name, names, self._carry_out, drain=wave.drain)
-        reason = None
-        if len(good) < len(names):
-            reason = f"wave {wave.name!r} failed on {', '.join(name for name in names if name not in good)}"
-        elif wave.gate:
+        bad = [name for name in names if name not in good]
+        self.each(f"undo {wave.name}", [name for name in bad if self._touched(name)], self.undo)
+        if bad and not wave.fresh:
+            # A new box that fails costs nobody anything; any other failure ends the run after this wave.
+            self._stop(f"wave {wave.name!r} failed on {', '.join(bad)}")
+        if good and wave.gate:
             reason = self.gate(wave, [*changed, *good])
-        if reason is not None:
-            self.stopped = reason
-            self.record.event("stopped", reason=reason)
-            self.each(f"undo {wave.name}", [name for name in names if self._touched(name)], self.undo)
-            return False
+            if reason is not None:
+                self._stop(reason)
+                self.each(f"undo {wave.name}", [name for name in good if self._touched(name)], self.undo)
+                return False
         settled = self.each(f"settle {wave.name}", good, self.settle)
         changed += settled
         if len(settled) < len(good):
-            self.stopped = f"wave {wave.name!r} could not be kept on {', '.join(sorted(set(good) - set(settled)))}"
-            return False
-        return True
+            self._stop(f"wave {wave.name!r} could not be kept on {', '.join(sorted(set(good) - set(settled)))}")
+        return self.stopped is None
+
+    def _stop(self, reason: str) -> None:
+        self.stopped = self.stopped or reason
+        self.record.event("stopped", reason=reason)
 
     def _carry_out(self, push: SwitchPush) -> None:
         name = push.hand.name
