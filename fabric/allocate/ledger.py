@@ -7,8 +7,6 @@ two branches both took. Entries of objects that left the intent stay, so that th
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +14,11 @@ from typing import Any
 
 from fabric.allocate.names import fold, unfold
 from fabric.errors import InputError, Problem
+from fabric.files import write_whole
 from fabric.intent import _yaml
 
 SCHEMA = "railfab.ledger/1"
+ELSEWHERE = "give a folder for the ledger with --state DIR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,20 +231,7 @@ def _quoted(text: str) -> str:
 
 def write(ledger: Ledger, path: Path) -> None:
     """Write a ledger in one step: the old file or the new one, never half of it. InputError when it cannot be."""
-    temporary: str | None = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(dump(ledger))
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except OSError as error:
-        why = f"the ledger cannot be written: {error.strerror or error}"
-        raise InputError(Problem(why, "give a folder for it with --state DIR", file=str(path))) from None
-    finally:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+    write_whole(path, dump(ledger), ELSEWHERE)
 
 
 def read(path: Path) -> Ledger:

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.allocate.grow import grow
-from fabric.allocate.ledger import Ledger, read, write
+from fabric.allocate.ledger import ELSEWHERE, Ledger, read, write
 from fabric.allocate.plan import make_plan
 from fabric.allocate.plots import plots_of
+from fabric.files import turn
 from fabric.intent.load import IntentFile
 from fabric.intent.load import load as load_intent
 from fabric.model.fabric import Fabric, build
@@ -47,9 +48,14 @@ def load_all(intent: Path, *, state: Path | None = None, write_ledger: bool = Fa
         path = state_paths(intent, state).ledger
         before = read(path)
         fabric, ledger, plan = allocate(file, before, lossy=lossy)
-    grown = ledger != before
-    if grown and write_ledger:
-        write(ledger, path)
+        if (grown := ledger != before) and write_ledger:
+            with turn(path.parent, ELSEWHERE):
+                now = read(path)
+                if now != before:
+                    # Somebody else grew it meanwhile: take the next free numbers after theirs.
+                    fabric, ledger, plan = allocate(file, now, lossy=lossy)
+                if ledger != now:
+                    write(ledger, path)
     return Loaded(file, fabric, ledger, plan, grown)
 
 

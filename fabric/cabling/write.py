@@ -11,6 +11,7 @@ from typing import Any
 from fabric.cabling.rows import COLUMNS, CableRow, bill, flat
 from fabric.cabling.site import Difference
 from fabric.errors import InputError, Problem
+from fabric.files import write_whole
 
 SCHEMA = "railfab.cables/1"
 KINDS = ("missing", "extra", "moved", "speed", "length")
@@ -23,16 +24,7 @@ def write_plan(
     path: Path, rows: Sequence[CableRow], name: str, notes: Sequence[str] = (), labels: bool = False
 ) -> None:
     """Write a cable plan, or with `labels` a sheet of labels, in the format of the file's ending."""
-    data = render_plan(path.suffix.lower(), rows, name, notes, labels)
-    scratch = path.with_name(f".{path.name}.new")
-    try:
-        scratch.write_bytes(data)
-        scratch.replace(path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise InputError(
-            Problem(f"cannot be written: {error.strerror}", "give a folder that exists", file=str(path))
-        ) from None
+    write_whole(path, render_plan(path.suffix.lower(), rows, name, notes, labels))
 
 
 def render_plan(

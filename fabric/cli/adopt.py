@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,15 +38,18 @@ def command(intent: Path, source: Path, names: Path | None, state: Path | None, 
     Exit codes: 0 all is as it runs, 1 something is listed, 2 nothing could be adopted.
     """
     from fabric.allocate.adopt import adopt
-    from fabric.allocate.ledger import read, write
+    from fabric.allocate.ledger import ELSEWHERE, read, write
+    from fabric.files import turn
     from fabric.intent import load
     from fabric.state import state_paths
 
     file = load(intent)
     path = state_paths(intent, state).ledger
-    adoption = adopt(file, read(path), _seen(source), _names(names))
-    if not dry_run:
-        write(adoption.ledger, path)
+    seen, renamed = _seen(source), _names(names)
+    with nullcontext() if dry_run else turn(path.parent, ELSEWHERE):
+        adoption = adopt(file, read(path), seen, renamed)
+        if not dry_run:
+            write(adoption.ledger, path)
     if as_json:
         from fabric.values.codec import dumps
 

@@ -19,13 +19,6 @@ def command(output: str | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    from fabric.errors import InputError
+    from fabric.files import write_whole
 
-    target = Path(output)
-    temporary = target.with_name(f".{target.name}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise InputError(f"{output}: cannot be written: {error.strerror or error}") from None
+    write_whole(Path(output), text)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fabric.errors import InputError, Problem
+from fabric.files import write_whole
 from fabric.values.plan import Plan
 
 
@@ -80,16 +81,7 @@ def draw(plan: Plan, name: str, pod: int | None = None) -> str:
 
 def write_drawing(plan: Plan, path: Path, pod: int | None = None) -> None:
     """Write the drawing to `path` in one step."""
-    text = draw(plan, path.name, pod)
-    scratch = path.with_name(f".{path.name}.new")
-    try:
-        scratch.write_text(text, encoding="utf-8")
-        scratch.replace(path)
-    except OSError as error:
-        scratch.unlink(missing_ok=True)
-        raise InputError(
-            Problem(f"cannot be written: {error.strerror}", "give a folder that exists", file=str(path))
-        ) from None
+    write_whole(path, draw(plan, path.name, pod))
 
 
 def of_pod(plan: Plan, pod: int | None) -> Plan:

@@ -110,12 +110,15 @@ def _read(path: Path, problems: list[Problem], chain: tuple[Path, ...], count: l
     where = str(path)
     count[0] += 1
     try:
-        if path.is_file() and path.stat().st_size > MAX_BYTES:
-            problems.append(Problem(f"is larger than {MAX_BYTES} bytes", "an intent is a page or two", file=where))
-            return None
-        data = path.read_bytes()
-    except OSError as error:
-        problems.append(Problem(f"cannot be read: {error.strerror or error}", "give the path of an intent", file=where))
+        # Bounded by what is read, not by what the file says of itself: a pipe or a device has no size.
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        problems.append(Problem(f"cannot be read: {why}", "check the path", file=where))
+        return None
+    if len(data) > MAX_BYTES:
+        problems.append(Problem(f"is larger than {MAX_BYTES} bytes", "such a file is a page or two", file=where))
         return None
     node = _parse(data, where, problems)
     if node is None or not isinstance(node.value, dict) or "include" not in node.value:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fabric.errors import PlatformError
+from fabric.files import write_whole
 from fabric.platforms.catalogue import SCHEMA, child_aliases, platform_of
 from fabric.platforms.model import Cage, expand, port_number
 from fabric.platforms.sonic_files import (
@@ -406,13 +407,7 @@ def write_document(document: Mapping[str, Any], path: Path | None = None) -> str
     text = re.sub(r"\[\s+((?:-?\d+|null)(?:,\s+(?:-?\d+|null))*)\s+\]", lambda m: f"[{_one_line(m[1])}]", text)
     text = re.sub(r'\[\s+("[^"]*"|null),\s+(\d+)\s+\]', r"[\1, \2]", text) + "\n"
     if path is not None:
-        scratch = path.with_name(f".{path.name}.new")
-        try:
-            scratch.write_text(text, encoding="utf-8")
-            scratch.replace(path)
-        except OSError as error:
-            scratch.unlink(missing_ok=True)
-            raise PlatformError(f"{path}: cannot be written: {error.strerror}") from None
+        write_whole(path, text)
     return text
 
 
