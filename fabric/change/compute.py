@@ -44,10 +44,9 @@ def compute(
     device = desired.device
     released = frozenset(release)
     ours = is_ours(desired.tables, running.tables)
-    base = digest(running, desired.tables)
     whole = next((hold for hold in holds if hold.device == device and hold.item is None), None)
     if whole is not None and not released:
-        return _held_switch(device, base, whole, desired, running)
+        return _held_switch(whole, desired, running)
     found = semantic.diff(desired.tables, running.tables)
     parted = sort_held(device, found, mark=mark, ours_already=ours, holds=holds, released=released)
     diffs = list(parted.changes)
@@ -69,15 +68,21 @@ def compute(
     if method == "reload":
         worst = Impact.RELOADS_SWITCH
     target = semantic.apply(diffs, running.tables)
-    patched = [one for one in diffs if one.table != "PFC_WD" or not _by_command(one, running.tables, context)]
-    commands = watchdog_commands([one for one in diffs if one not in patched], diffs, running.tables, target)
+    patched: list[RowDiff] = []
+    ordered: list[RowDiff] = []
+    for one in diffs:
+        by_command = one.table == "PFC_WD" and _by_command(one, running.tables, context)
+        (ordered if by_command else patched).append(one)
+    commands = watchdog_commands(ordered, diffs, running.tables, target)
     flapped, reset = _hit(steps, frr_steps, method, target, running.tables, running_frr)
+    shown = [*steps, *frr_steps]
     change = DeviceChange(
         device=device,
         method=method,
         impact=worst,
-        base_digest=base,
-        steps=(*steps, *frr_steps),
+        # Nothing to do needs no proof that nothing moved.
+        base_digest=digest(running, desired.tables) if method != "none" else "",
+        steps=tuple(shown if ours or method != "reload" else _by_table(shown)),
         held=(*parted.held, *frr_held),
         foreign=tuple(_dangling(target)),
         refused=refused,
@@ -171,6 +176,24 @@ def _method(steps: Sequence[Step], frr_steps: Sequence[Step], worst: Impact, by_
     return name, f"{too_many}; plan again with --reload DEVICE, or in batches (fewer ports in service at a time)"
 
 
+def _by_table(steps: Sequence[Step]) -> list[Step]:
+    """Steps of a box that is not ours yet, a table each: thousands of new rows say nothing one by one."""
+    tables: dict[str, list[Step]] = {}
+    for step in steps:
+        tables.setdefault(step.table, []).append(step)
+    shown = []
+    for table, found in tables.items():
+        worst = max(found, key=lambda step: step.impact)
+        rows = len({step.key for step in found})
+        ports = tuple(dict.fromkeys(port for step in found for port in step.ports))
+        sessions = tuple(dict.fromkeys(peer for step in found for peer in step.sessions))
+        what = "lines" if table == "FRR" else "rows"
+        count = len(found) if table == "FRR" else rows
+        name = f"({count} {what})"
+        shown.append(Step(table, name, None, None, "as rendered", worst.impact, worst.why, ports, sessions))
+    return shown
+
+
 def _by_command(one: RowDiff, running: Tables, context: Context) -> bool:
     """Whether a watchdog row must go by `pfcwd`: the updater takes no whole table, and not this HWSKU (gcu.md)."""
     return "PFC_WD" not in running or not validator_knows(context.hwsku) or (one.key == "GLOBAL" and one.after is None)
@@ -194,13 +217,14 @@ def _hit(
     return tuple(flapped), tuple(reset)
 
 
-def _held_switch(device: str, base: str, hold: Hold, desired: DeviceConfig, running: DeviceConfig) -> DeviceChange:
+def _held_switch(hold: Hold, desired: DeviceConfig, running: DeviceConfig) -> DeviceChange:
+    device = desired.device
     differs = len(semantic.diff(desired.tables, running.tables))
     frr = frr_diff(desired.frr, running.frr).steps if desired.frr and running.frr else ()
     held = Held(
         device, device, f"{differs} rows and {len(frr)} FRR lines differ", "as planned", hold.reason, hold.until
     )
-    return DeviceChange(device, "none", Impact.NONE, base, held=(held,))
+    return DeviceChange(device, "none", Impact.NONE, "", held=(held,))
 
 
 def _with_kept(text: str | None, stays: set[tuple[tuple[str, ...], str]]) -> str | None:

@@ -160,12 +160,16 @@ def owned_view(tables: Tables, desired: Tables) -> dict[str, dict[str, dict[str,
 
 def _table(table: str, desired: Mapping[str, Row], running: Mapping[str, Row], whole: Tables) -> Iterator[RowDiff]:
     spelled = _by_canonical_key(running)
-    alike = _covered(table, desired, running) if table in _RANGED else frozenset[str]()
+    # Ranges are compared cell by cell only where the two sides do not have the same keys.
+    ranged = table in _RANGED and desired.keys() != running.keys()
+    alike = _covered(table, desired, running) if ranged else frozenset[str]()
     matched = set()
     for key, row in desired.items():
         there = spelled.get(canonical_key(key))
         if there is not None:
             matched.add(there)
+            if running[there] == row:
+                continue
             changed = _fields(table, running[there], row)
             if changed:
                 kept = {name: value for name, value in running[there].items() if not owns_field(table, name)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from fabric.change import Hold, compute
+from fabric.change import Hold, compute, digest
 from fabric.change.frr_diff import frr_diff
 from fabric.deploy.preflight import identity
 from fabric.deploy.reading import Reading
@@ -56,7 +56,8 @@ def make_plan(
             change = replace(change, refused=f"its routing configuration could not be read: {reason}")
         elif not releases:
             change = _file_too(change, desired[name], reading)
-        changes[name] = change
+        # What runs is read again when it is applied, so the whole target need not be in the file.
+        changes[name] = replace(change, target=None)
         if reading.pending is not None:
             notes.append(f"{name}: run {reading.pending.get('run_id')} awaits confirmation on it")
     half = hazards(changes)
@@ -109,6 +110,7 @@ def _file_too(change: DeviceChange, desired: DeviceConfig, reading: Reading) -> 
     return replace(
         change,
         method=method,
+        base_digest=change.base_digest or digest(reading.config, desired.tables),
         impact=max(change.impact, Impact.HITLESS),
         steps=(*change.steps, step),
         frr_text=desired.frr,

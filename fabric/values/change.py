@@ -55,7 +55,7 @@ class DeviceChange:
 
     `method` is none | gcu | frr | gcu+frr | reload. `patch` is RFC 6902. `frr_commands` are what vtysh is given, in
     order; `frr_text` the whole file to leave in place. `base_digest` is of the running state the change was
-    computed from; `target` the whole CONFIG_DB after the change (owned parts merged), for reload and read-back.
+    computed from; `target` the whole CONFIG_DB after a reload (owned parts merged), left out of a plan file.
     `foreign` lists rows we do not own that dangle or would block the updater. `commands` are root's shell commands
     after the patch, for what no patch can carry (`pfcwd start ...`).
     """
