@@ -11,6 +11,7 @@ from fabric.allocate.names import fold
 from fabric.allocate.plots import Plots
 from fabric.allocate.slots import slots_of
 from fabric.model.fabric import Fabric, Mesh
+from fabric.values.plan import Role
 
 
 class Links:
@@ -109,7 +110,7 @@ class Links:
                     f"{fold(names)}: no {count} free ports of {speed // 1000}G {side}: "
                     f"{self.fabric.switches[names[0]].platform} has {total} in all"
                     + (f", of which {start} are kept for hosts" if names is lowers and start else "")
-                    + "; use fewer parallel links, spines or places"
+                    + f"; use fewer links or switches in {self._tier(uppers)}, or fewer places"
                 )
         if full:
             return
@@ -161,13 +162,17 @@ class Links:
             self.problems.append(
                 f"{fold(names)}: {need} ports of {mesh.speed_mbps // 1000}G are needed"
                 + (f", {have} exist" if have else ", not so many are free")
-                + "; use fewer uplinks or more super-spines"
+                + f"; use fewer uplinks or more switches in {self._tier(mesh.uppers)}"
             )
             return
         address = self._addresses(mesh.uplinks * len(lowers), fold(lowers))
         run = LinkRun(lowers, mesh.uppers, mesh.uplinks, 0, mesh.speed_mbps, slot, 0, address, deal)
         self._occupy_links(run)
         self.book.add_links(run)
+
+    def _tier(self, uppers: tuple[str, ...]) -> str:
+        role = self.fabric.switches[uppers[0]].role
+        return "compute.superspine" if role is Role.SUPERSPINE else "compute.spine"
 
     def _addresses(self, count: int, what: str) -> int | None:
         if self.intent.addressing.fabric_links == "unnumbered":
@@ -176,10 +181,7 @@ class Links:
         if first + count > self.plots.fabric_size:
             fitted = self.book.fabric.fit(count, self.plots.fabric_size)
             if fitted is None:
-                self.problems.append(
-                    f"{what}: no {count} link addresses left in {', '.join(self.book.pools['fabric'])} "
-                    f"({self.plots.fabric_size} links); append a further prefix to addressing.fabric"
-                )
+                self.problems.append(f"{what}: no {count} link addresses {self.plots.short('fabric')}")
                 return None
             return fitted
         return first

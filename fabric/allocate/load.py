@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from fabric.allocate.grow import grow
 from fabric.allocate.ledger import ELSEWHERE, Ledger, read, write
 from fabric.allocate.plan import make_plan
 from fabric.allocate.plots import plots_of
+from fabric.errors import AllocationError, Problem
 from fabric.files import turn
 from fabric.intent.load import IntentFile
 from fabric.intent.load import load as load_intent
@@ -63,9 +65,29 @@ def allocate(file: IntentFile, ledger: Ledger | None = None, *, lossy: bool = Fa
     """Pure: an intent and what was given before, to the fabric, what is given now, and the Plan."""
     before = ledger if ledger is not None else Ledger()
     fabric = build(file, before.names)
-    plots = plots_of(fabric, before.layout if before.switches else None)
-    grown, book = grow(fabric, before, plots)
-    return fabric, grown, make_plan(fabric, grown, book, plots, lossy)
+    with placed(file):
+        plots = plots_of(fabric, before.layout if before.switches else None)
+        grown, book = grow(fabric, before, plots)
+        return fabric, grown, make_plan(fabric, grown, book, plots, lossy)
+
+
+_KEY = re.compile(r"\b(?:addressing|compute|devices|management|storage)(?:\.[A-Za-z0-9_-]+)+")
+
+
+@contextmanager
+def placed(file: IntentFile) -> Iterator[None]:
+    """Give each line of an AllocationError the file and line of the key of the intent it names, or else the file."""
+    try:
+        yield
+    except AllocationError as error:
+        problems = []
+        for text in str(error).splitlines():
+            found = _KEY.search(text)
+            path = tuple(int(step) if step.isdigit() else step for step in found[0].split(".")) if found else ()
+            place = file.problem(path, "")
+            shown = place.path if found and not text.startswith(found[0]) else None
+            problems.append(Problem(text, file=place.file, line=place.line if found else None, path=shown))
+        raise AllocationError("\n".join(str(problem) for problem in problems)) from None
 
 
 @contextmanager

@@ -115,10 +115,7 @@ class Numbers:
         fitted = spans.fit(count, size, 1)
         if fitted is not None:
             return fitted
-        self.problems.append(
-            f"{fold(group.names)}: no {count} loopbacks left in {', '.join(self.book.pools['loopbacks'])} "
-            f"({size} addresses); append a further prefix to addressing.loopbacks"
-        )
+        self.problems.append(f"{fold(group.names)}: no {count} loopbacks {self.plots.short('loopbacks')}")
         return max(spans.end, start)
 
     def asn(self, group: SwitchGroup, number: int, names: tuple[str, ...]) -> tuple[int, int]:
@@ -167,8 +164,5 @@ class Numbers:
         fitted = spans.fit(count, plots.block_size)
         if fitted is not None and step == 1:
             return fitted
-        self.problems.append(
-            f"{fold(group.names)}: no {count} host blocks left in {', '.join(self.book.pools['hosts'])} "
-            f"({plots.block_size} blocks); append a further prefix to addressing.hosts.pools"
-        )
+        self.problems.append(f"{fold(group.names)}: no {count} host blocks {plots.short('hosts')}")
         return start

@@ -167,5 +167,5 @@ def _check_identities(switches: Mapping[str, SwitchPlan], hosts: Mapping[str, Ho
                     wrong.append(f"{entry.partition('/')[0]} belongs to {other} and to {name} {port.name}")
     if wrong:
         raise AllocationError(
-            "addresses are given twice: " + "; ".join(wrong[:20]) + "; correct the override in devices"
+            "\n".join(f"address {one}; correct the override in devices, or the ledger" for one in wrong[:20])
         )

@@ -35,6 +35,8 @@ class Range:
         return taken.fit(count, self.end, self.first)
 
     def __str__(self) -> str:
+        if self.first >= self.end:
+            return f"{self.network}, which has none"
         return f"{self.network[self.first]} to {self.network[self.end - 1]}"
 
 
@@ -97,8 +99,33 @@ class Plots:
         """Host blocks there are."""
         return self._least(self.blocks, self.blocks6)
 
+    def short(self, what: str) -> str:
+        """The pool that runs out first of `what` (loopbacks, fabric, hosts), with its key and size, for messages."""
+        four, six = {
+            "loopbacks": (self.loopbacks, self.loopbacks6),
+            "fabric": (self.fabric, self.fabric6),
+            "hosts": (self.blocks, self.blocks6),
+        }[what]
+        router_ids = what == "loopbacks"  # IPv4 in every family
+        listed = [(four, what)] if self.ipv4 or router_ids else []
+        listed += [(six, f"{what}6")] if self.ipv6 else []
+        pool, name = min(listed, key=lambda entry: entry[0].size)
+        prefixes = ", ".join(str(prefix) for prefix in pool.prefixes)
+        remedy = "begin with a larger" if name.endswith("6") else "append a further prefix to"
+        return f"left in {prefixes} ({pool.size} in all); {remedy} {key_of(name)}"
+
     def _least(self, four: Pool, six: Pool) -> int:
         return min(pool.size for pool, used in ((four, self.ipv4), (six, self.ipv6)) if used)
+
+
+def key_of(what: str) -> str:
+    """Key path in the intent of a pool as the ledger names it."""
+    if what == "mgmt":
+        return "management.network"
+    if what.startswith("storage-"):
+        kind, _, number = what.removeprefix("storage-").partition("-")
+        return f"storage.{kind}" if not number else f"storage.{kind.removesuffix('s')}_pools.{number}"
+    return "addressing.hosts.pools" if what == "hosts" else f"addressing.{what}"
 
 
 def plots_of(fabric: Fabric, layout: Layout | None = None) -> Plots:
@@ -113,19 +140,19 @@ def plots_of(fabric: Fabric, layout: Layout | None = None) -> Plots:
     switch_mgmt, host_mgmt = management_ranges(intent.management)
     storage = intent.storage
     plots = Plots(
-        loopbacks=Pool.of("loopbacks", addressing.loopbacks, 32),
-        fabric=Pool.of("fabric", addressing.fabric, 31),
-        blocks=Pool.of("hosts", addressing.hosts.pools, unit),
+        loopbacks=Pool.of("addressing.loopbacks", addressing.loopbacks, 32),
+        fabric=Pool.of("addressing.fabric", addressing.fabric, 31),
+        blocks=Pool.of("addressing.hosts.pools", addressing.hosts.pools, unit),
         block_length=length,
         step_length=unit,
         pod_length=pod_step,
-        loopbacks6=Pool.of("loopbacks6", [addressing.loopbacks6], 128),
-        fabric6=Pool.of("fabric6", [addressing.fabric6], 127),
-        blocks6=Pool.of("hosts6", [addressing.hosts6], 64),
-        mgmt=Pool.of("management", [intent.management.network], 32),
+        loopbacks6=Pool.of("addressing.loopbacks6", [addressing.loopbacks6], 128),
+        fabric6=Pool.of("addressing.fabric6", [addressing.fabric6], 127),
+        blocks6=Pool.of("addressing.hosts6", [addressing.hosts6], 64),
+        mgmt=Pool.of("management.network", [intent.management.network], 32),
         switch_mgmt=switch_mgmt,
         host_mgmt=host_mgmt,
-        storage_loopbacks=Pool.of("storage loopbacks", [storage.loopbacks], 32) if storage is not None else None,
+        storage_loopbacks=Pool.of("storage.loopbacks", [storage.loopbacks], 32) if storage is not None else None,
         storage_nodes=tuple(Pool.of(f"storage.node_pools.{k}", [pool], 31) for k, pool in enumerate(storage.node_pools))
         if storage is not None
         else (),
@@ -138,7 +165,7 @@ def plots_of(fabric: Fabric, layout: Layout | None = None) -> Plots:
         ipv6=ipv6,
     )
     used: list[tuple[str, list[str] | tuple[str, ...]]] = [
-        (what if what != "mgmt" else "management.network", prefixes) for what, prefixes in plots.prefixes().items()
+        (key_of(what), prefixes) for what, prefixes in plots.prefixes().items()
     ]
     used.append(("addressing.reserved", list(addressing.reserved)))
     used.extend(_NEVER)

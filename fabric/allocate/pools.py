@@ -39,7 +39,7 @@ class Pool:
         first = 0
         for network in networks:
             if network.prefixlen > length:
-                raise AllocationError(f"pool {what}: {network} is smaller than one /{length}; give a larger prefix")
+                raise AllocationError(f"{what}: {network} is smaller than one /{length}; give a larger prefix")
             size = 1 << (length - network.prefixlen)
             starts.append((first, first + size, int(network.network_address)))
             first += size
@@ -89,4 +89,4 @@ def check_disjoint(pools: Sequence[tuple[str, Sequence[str]]]) -> None:
         if reach is None or reach[0] != span[0] or span[2] > reach[2]:
             reach = span
     if wrong:
-        raise AllocationError("pools overlap: " + "; ".join(wrong) + "; give each its own prefix")
+        raise AllocationError("\n".join(f"{one}; give each its own prefix" for one in wrong))

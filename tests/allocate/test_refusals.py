@@ -35,12 +35,12 @@ def refused(path: Path, kind: type[RailfabError] = AllocationError) -> str:
                      "append a further prefix to addressing.hosts.pools", id="F118-host-blocks-exhausted"),
         pytest.param([("[10.254.0.0/22]", "[10.101.4.0/22]")], "overlaps", id="fabric-in-hosts"),
         pytest.param([("[10.254.0.0/22]", "[172.31.4.0/22]")], "overlaps management.network", id="management"),
-        pytest.param([("[10.254.0.0/22]", "[127.0.0.0/22]")], "host loopback 127.0.0.0/8 overlaps fabric", id="127"),
-        pytest.param([("[10.254.0.0/22]", "[169.254.0.0/22]")], "link-local 169.254.0.0/16 overlaps fabric",
+        pytest.param([("[10.254.0.0/22]", "[127.0.0.0/22]")], "host loopback 127.0.0.0/8 overlaps addressing.fabric", id="127"),
+        pytest.param([("[10.254.0.0/22]", "[169.254.0.0/22]")], "link-local 169.254.0.0/16 overlaps addressing.fabric",
                      id="link-local"),
         pytest.param([("[10.254.0.0/22]", "[240.127.1.0/24]")], "overlaps class E", id="class-e"),
         pytest.param([("[10.254.0.0/22]", "[10.254.0.0/22]\n  reserved: [10.254.1.0/24]")],
-                     "addressing.reserved 10.254.1.0/24 overlaps fabric", id="reserved"),
+                     "addressing.reserved 10.254.1.0/24 overlaps addressing.fabric", id="reserved"),
         pytest.param([("block: 25", "block: 26")], "holds too few addresses for 64", id="block-too-small"),
         pytest.param([("leaf: 24", "leaf: 26")], "smaller than block", id="step-too-small"),
         pytest.param([("count: 2, links: 2", "count: 2, links: 40")], "no 80 free ports of 800G up to s[0-1]",
@@ -220,7 +220,7 @@ def test_changes_that_would_move_cables_are_refused(written: Written, pairs: lis
 def test_f119_the_message_names_the_pool_and_the_number(written: Written) -> None:
     message = refused(written("lab", ("[10.254.0.0/22]", "[10.254.0.0/28]")))
     assert "10.254.0.0/28" in message
-    assert "8 links" in message
+    assert "8 in all" in message
     assert "p1-l[0-3]" in message
 
 
