@@ -70,6 +70,9 @@ class Patchbay:
         """Pull the cables in two ports, to be plugged in crosswise by `cross`. Returns the ends that went dark."""
         if self._far.get(first) == second:
             raise LabError("these two ports are the ends of one cable; there is nothing to swap")
+        for end in (first, second):
+            if end in self._pulled:
+                raise LabError(f"{end[0]}:{end[1]} has its cable cut; undo that first")
         return [*self.pull(first), *self.pull(second)]
 
     def cross(self, first: End, second: End) -> list[End]:
