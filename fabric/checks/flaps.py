@@ -30,7 +30,7 @@ class _Seen:
 def flaps(view: View, judged: Judged) -> None:
     """Judge flaps where they were asked for: with a baseline, or with a window."""
     if view.baseline is None and view.window_s is None:
-        view.note("flaps were not judged: give --window (with --baseline for counts)")
+        view.skip("flaps", "give --window, with --baseline for counts")
         return
     restarted = _restarts(view, judged)
     flapped: list[tuple[Link, int, float | None]] = []

@@ -41,7 +41,7 @@ def optics(view: View, judged: Judged) -> None:
             elif optic.sensors and optic.thresholds:
                 judged.passed += 1
     if blind:
-        view.note(f"optics were not judged on some ports of {len(blind)} switch(es): no module data in the snapshot")
+        view.skip(f"optics of {len(blind)} switch(es)", "no module data for some of their ports")
 
 
 def absent_module(view: View, link: Link) -> End | None:

@@ -16,7 +16,7 @@ def judge(view: View, judged: Judged) -> None:
     if not view.plan.qos.lossless:
         return
     if view.baseline is None:
-        view.note("lossless drops and pause were not judged: counters need --baseline (or --sample)")
+        view.skip("lossless drops and pause", "counters need --baseline or --sample")
     for link in view.links:
         if link.life in (Life.PLANNED, Life.KNOWN_DOWN):
             continue

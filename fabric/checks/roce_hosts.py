@@ -25,7 +25,7 @@ def judge(view: View, judged: Judged) -> None:
             judged.claims.append(_claim(link, code, wrong, expected, remedy))
         judged.passed += bool(nic.settings)
     if not asked and any(link.host for link in view.links):
-        view.note("hosts' NIC settings were not judged: no host in the snapshot (`railfab collect --ask-hosts`)")
+        view.skip("NIC settings of hosts", "no host in the snapshot: `railfab collect --ask-hosts`")
 
 
 def _wrong(view: View, nic: NicState) -> Iterator[tuple[str, str, str, str]]:

@@ -35,9 +35,9 @@ def signal(view: View, judged: Judged) -> None:
                 _rates(view, link, end, rates, judged)
             _counters(view, link, end, judged)
     if blind:
-        view.note(f"bit errors were not judged on {len(blind)} switch(es): no rates in the snapshot")
+        view.skip(f"bit error rates of {len(blind)} switch(es)", "no rates in the snapshot")
     if view.baseline is None:
-        view.note("uncorrectable codewords and CRC errors were not judged: counters need --baseline")
+        view.skip("uncorrectable codewords and receive errors", "counters need --baseline or --sample")
 
 
 def _rates(view: View, link: Link, end: End, rates: Mapping[str, float], judged: Judged) -> None:

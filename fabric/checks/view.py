@@ -35,6 +35,9 @@ class Life(IntEnum):
     PLANNED = 3
 
 
+# How notes about what was not judged begin; writers may put them together.
+NOT_JUDGED = "not judged: "
+
 _LIFE = {
     LifeState.IN_SERVICE: Life.SERVICE,
     LifeState.INSTALLED: Life.INSTALLED,
@@ -143,6 +146,10 @@ class View:
     def asks(self, check: str) -> bool:
         """Whether a check is part of this run."""
         return self.only is None or check in self.only
+
+    def skip(self, what: str, why: str) -> None:
+        """Say what this run did not judge, and what it would take."""
+        self.note(f"{NOT_JUDGED}{what} ({why})")
 
     def note(self, text: str) -> None:
         """Say something about the run that is no finding (what was not asked, what had no data)."""

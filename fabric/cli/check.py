@@ -24,6 +24,7 @@ _FORMATS = ("text", "json", "junit", "md", "html", "prom")
 )
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Earlier snapshot to compare with.")
 @click.option("--sample", metavar="TIME", help="Ask the live fabric twice, this far apart; judge what counted.")
+@click.option("--changes", is_flag=True, help="Judge the baseline too: what is new, what is gone.")
 @click.option("--window", metavar="TIME", help="How far back a flap counts: 60s, 5m, 1h.")
 @click.option("--only", metavar="NAMES", help="These checks only: cabling,links,bgp,ecmp,roce.")
 @click.option(
@@ -42,6 +43,7 @@ def command(
     snapshot: Path | None,
     baseline: Path | None,
     sample: str | None,
+    changes: bool,
     window: str | None,
     only: str | None,
     scope: tuple[str, ...],
@@ -73,6 +75,7 @@ def command(
         window=window,
         only=_names(only),
         scope=scope,
+        changes=changes,
     )
     if snapshot is None and only is None and not scope:
         from fabric.gate import record, write_record

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fabric.diagnose.claim import Cause, Claim, End
+from fabric.diagnose.compare import compare
 from fabric.diagnose.fold import fold
 
-__all__ = ["Cause", "Claim", "End", "fold"]
+__all__ = ["Cause", "Claim", "End", "compare", "fold"]

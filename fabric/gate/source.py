@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
@@ -31,25 +32,36 @@ def check_fabric(
     scope: Sequence[str] = (),
     devices: Iterable[str] = (),
     history: Sequence[Snapshot] = (),
+    changes: bool = False,
 ) -> Report:
     """Run the checks of a fabric on a snapshot, with what stands in its state beside the intent (holds).
 
     `scope` are words of `fabric.checks.scope`, `devices` names that are added to it. `window` is a time such as 60s, or
-    seconds. Raises InputError for words, times and files that are wrong.
+    seconds. `changes`: judge the baseline too and say what is new and what is gone since. Raises InputError for words,
+    times and files that are wrong.
     """
     from fabric.checks import run_checks
     from fabric.checks.scope import scope_devices
+    from fabric.diagnose import compare
 
-    return run_checks(
+    if changes and baseline is None:
+        raise InputError(Problem("nothing to compare with", "give --baseline, a snapshot from before"))
+    wanted = scope_devices(plan, scope) | frozenset(devices)
+    held = read_holds(intent, state)
+    report = run_checks(
         plan,
         snapshot,
         baseline=baseline,
         window_s=seconds(window) if isinstance(window, str) else window,
         only=only,
-        scope=scope_devices(plan, scope) | frozenset(devices),
-        held=read_holds(intent, state),
+        scope=wanted,
+        held=held,
         history=history,
     )
+    if not changes or baseline is None:
+        return report
+    before = run_checks(plan, baseline, only=only, scope=wanted, held=held)
+    return dataclasses.replace(report, changes=compare(before, report))
 
 
 def read_holds(intent: Path, state: Path | None) -> tuple[Held, ...]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from fabric.values.codec import plain
-from fabric.values.finding import Report, finding_json, summary_json
+from fabric.values.finding import Changes, Report, finding_json, summary_json
 
 
 def check_document(report: Report, fabric: str) -> dict[str, Any]:
@@ -18,6 +18,19 @@ def check_document(report: Report, fabric: str) -> dict[str, Any]:
         "findings": [finding_json(finding) for finding in report.findings],
         "summary": summary_json(report.summary),
         "notes": list(report.notes),
+        "changes": _changes(report.changes),
+    }
+
+
+def _changes(changes: Changes | None) -> dict[str, Any] | None:
+    """New and gone findings against the baseline; null where no comparison was asked for."""
+    if changes is None:
+        return None
+    return {
+        "since": changes.since,
+        "new": [finding_json(finding) for finding in changes.new],
+        "gone": [finding_json(finding) for finding in changes.gone],
+        "same": changes.same,
     }
 
 

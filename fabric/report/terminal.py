@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from fabric.report.harmless import harmless
-from fabric.values.finding import Finding, Report, Severity, Status, Summary
+from fabric.values.finding import Changes, Finding, Report, Severity, Status, Summary
 
 # One line: pieces of (text, style). Styles are rich's words; "" is none.
 Line = tuple[tuple[str, str], ...]
 
 _STYLE = {Status.FAIL: "bold red", Status.UNKNOWN: "bold yellow", Status.WARN: "yellow", Status.PASS: "green"}
+_NOT_JUDGED = "not judged: "
 _WORD = {Status.FAIL: "FAIL", Status.UNKNOWN: "CANNOT TELL", Status.WARN: "WARN", Status.PASS: "ok"}
 
 
@@ -32,13 +33,19 @@ def report_lines(report: Report, fabric: str, verbose: bool = False) -> Iterator
 
 def _lines(report: Report, fabric: str, verbose: bool) -> Iterator[Line]:
     yield from _head(report, fabric)
+    if report.changes is not None:
+        yield from _changes(report.changes)
     if report.findings:
         yield from _to_do(report.findings)
         yield ()
         for number, finding in enumerate(report.findings, 1):
             yield from finding_lines(finding, number, verbose)
+    skipped = [note.removeprefix(_NOT_JUDGED) for note in report.notes if note.startswith(_NOT_JUDGED)]
+    if skipped:
+        yield ((f"{_NOT_JUDGED}{'; '.join(skipped)}", "dim"),)
     for note in report.notes:
-        yield (("note: ", "dim"), (note, "dim"))
+        if not note.startswith(_NOT_JUDGED):
+            yield (("note: ", "dim"), (note, "dim"))
 
 
 def verdict_of(summary: Summary) -> tuple[str, str]:
@@ -60,6 +67,19 @@ def _head(report: Report, fabric: str) -> Iterator[Line]:
     yield ((f"{', '.join(counts)}, {summary.passed:,} passed; {summary.devices} switches asked", ""),)
     if summary.missing_devices:
         yield ((f"no data from {_few(summary.missing_devices, 6)}", "yellow"),)
+
+
+def _changes(changes: Changes) -> Iterator[Line]:
+    since = f" ({moment(changes.since)})" if changes.since is not None else ""
+    yield (
+        (
+            f"since the baseline{since}: {len(changes.new)} new, {len(changes.gone)} gone, {changes.same} as before",
+            "bold",
+        ),
+    )
+    for word, style, findings in (("new", "bold red", changes.new), ("gone", "green", changes.gone)):
+        for finding in findings:
+            yield ((f"  {word + ':':6}", style), (f"{finding.code} {place(finding)}: {finding.observed or ''}", ""))
 
 
 def moment(seconds: float) -> str:

@@ -90,17 +90,28 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """Findings on top against those of the baseline: new, gone, and how many stayed. `since` is its `taken_at`."""
+
+    since: float | None
+    new: tuple[Finding, ...] = ()
+    gone: tuple[Finding, ...] = ()
+    same: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """What one run of checks says: findings on top (fail, warn, unknown; passes are counted) and the summary.
 
     `notes` say what was not asked or could not be judged, and what must be shown to whoever reads the report.
-    `taken_at` is the end of the snapshot, seconds since 1970.
+    `taken_at` is the end of the snapshot, seconds since 1970. `changes` is set where a comparison was asked for.
     """
 
     findings: tuple[Finding, ...] = ()
     summary: Summary = field(default_factory=Summary)
     notes: tuple[str, ...] = ()
     taken_at: float | None = None
+    changes: Changes | None = None
 
 
 def summarize(
