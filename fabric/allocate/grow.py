@@ -7,16 +7,18 @@ later takes the next free number.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator, Sequence
 
 from fabric.allocate.book import Book
 from fabric.allocate.front import Front
 from fabric.allocate.ledger import Layout, Ledger
 from fabric.allocate.links import Links
 from fabric.allocate.numbers import Numbers
-from fabric.allocate.plots import Plots
+from fabric.allocate.plots import NEVER, Plots, key_of
 from fabric.allocate.seats import Seats
 from fabric.errors import AllocationError
 from fabric.model.fabric import Fabric
+from fabric.values.plan import Network
 
 
 def grow(fabric: Fabric, ledger: Ledger, plots: Plots) -> tuple[Ledger, Book]:
@@ -34,7 +36,7 @@ def grow(fabric: Fabric, ledger: Ledger, plots: Plots) -> tuple[Ledger, Book]:
     layout = _layout(fabric, ledger, plots)
     _pools(book, plots)
     _fixed_management(fabric, book, plots)
-    problems: list[str] = []
+    problems = list(_fixed_loopbacks(fabric, plots))
     front = Front(fabric)
     seats = Seats(fabric, book, plots, front, problems)
     links = Links(fabric, book, plots, front, problems)
@@ -109,3 +111,21 @@ def _fixed_management(fabric: Fabric, book: Book, plots: Plots) -> None:
         number = int(ipaddress.ip_address(address or "")) - base
         if 0 <= number < plots.mgmt.size and (owner == "the gateway" or book.mgmt.free(number, 1)):
             book.mgmt.take(number, 1, owner)
+
+
+def _fixed_loopbacks(fabric: Fabric, plots: Plots) -> Iterator[str]:
+    """What is wrong with loopbacks the intent gives itself. They may lie outside of every pool, but in no pool of
+    something else, and be of a family the fabric has."""
+    used: list[tuple[str, Sequence[str]]] = [("addressing.reserved", fabric.intent.addressing.reserved), *NEVER]
+    used += [(key_of(what), prefixes) for what, prefixes in plots.prefixes().items() if "loopbacks" not in what]
+    taken = [(what, ipaddress.ip_network(prefix)) for what, prefixes in used for prefix in prefixes]
+    for name, entry in fabric.intent.devices.items():
+        if entry.loopback is None:
+            continue
+        address = ipaddress.ip_address(entry.loopback)
+        storage = name in fabric.switches and fabric.switches[name].network is Network.STORAGE
+        if address.version == 6 and (storage or not plots.ipv6):
+            yield f"devices.{name}.loopback: {address} is IPv6, which {'storage' if storage else 'this fabric'} has not"
+        for what, prefix in taken:
+            if address in prefix:
+                yield f"devices.{name}.loopback: {address} lies in {prefix} ({what}); take one of a loopback pool"

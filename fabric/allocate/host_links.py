@@ -5,6 +5,7 @@ from __future__ import annotations
 from fabric.allocate.book import Book
 from fabric.allocate.plots import Plots
 from fabric.allocate.pools import text4, text6
+from fabric.errors import AllocationError
 from fabric.intent.shapes import Addressing
 
 
@@ -15,6 +16,9 @@ class HostLinks:
         self.vlan = addressing.vlan if addressing.host_links == "vlan" else None
         self.book = book
         self.plots = plots
+        addresses = 1 << (32 - plots.block_length)
+        # In a VLAN the network, the leaf and the broadcast address are no host's.
+        self.room = addresses - 3 if self.vlan else addresses // 2
 
     def pair(self, leaf: str, number: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Addresses of the leaf and of NIC `number` of a leaf's block."""
@@ -24,6 +28,11 @@ class HostLinks:
         ours: tuple[str, ...] = ()
         theirs: tuple[str, ...] = ()
         if plots.ipv4:
+            if number >= self.room:
+                raise AllocationError(
+                    f"{leaf}: the ledger gives a host link number {number}, its /{plots.block_length} has {self.room}; "
+                    "delete the ledger line of that host, it will be given a free number"
+                )
             base = plots.blocks.base(block)
             if self.vlan:
                 length = plots.block_length

@@ -16,9 +16,34 @@ from fabric.allocate.names import fold, unfold
 from fabric.errors import InputError, Problem
 from fabric.files import write_whole
 from fabric.intent import _yaml
+from fabric.intent.kinds import check_asn, check_name
 
 SCHEMA = "railfab.ledger/1"
 ELSEWHERE = "give a folder for the ledger with --state DIR"
+
+# More than this of anything is a damaged line, not a fabric: 2^24 covers a /8 of each pool.
+_MOST = 1 << 24
+_LIMITS = {
+    "asn": 4294967294,
+    "asn_step": 1,
+    "speed": 1_600_000,
+    "pod": 9999,
+    "segment": 127,
+    "place": 4095,
+    "slot": 4095,
+    "lower_slot": 4095,
+    "upper_slot": 4095,
+    "links": 512,
+    "first": 512,
+    "ports": 64,
+    "block": 32,
+    "step": 32,
+    "pod_step": 32,
+    "planes": 16,
+    "leaves_per_segment": 128,
+}
+
+_SECTIONS = frozenset(("schema", "layout", "names", "pools", "switches", "hosts", "links", "storage", "identities"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +264,7 @@ def read(path: Path) -> Ledger:
     if not path.exists():
         return Ledger()
     problems: list[Problem] = []
-    root = _yaml.read(path, problems)
+    root = _yaml.read(path, problems, empty="take the ledger from git; without it every number is given anew")
     if root is None or problems:
         raise InputError(problems)
     return _Reader(root, problems).ledger()
@@ -258,8 +283,13 @@ class _Reader:
         if schema is None or schema.value != SCHEMA:
             self._wrong(self.root, f"schema is not {SCHEMA}", "this is no ledger of this version of railfab")
             raise InputError(self.problems)
+        for key in top.keys() - _SECTIONS:
+            self._wrong(top[key], f"{key!r} is no section of a ledger")
         pools: dict[str, tuple[str, ...]] = {}
-        if "pools" in top and isinstance(top["pools"].value, dict):
+        if "pools" in top:
+            if not isinstance(top["pools"].value, dict):
+                self._wrong(top["pools"], "pools is no mapping")
+                raise InputError(self.problems)
             for what, node in top["pools"].value.items():
                 values = node.value if isinstance(node.value, list) else [node]
                 pools[what] = tuple(str(entry.value) for entry in values)
@@ -273,6 +303,8 @@ class _Reader:
             layout=self._layout(top.get("layout")),
             names=self._renamed(top.get("names")),
         )
+        if ledger.layout is None and ledger.switches and "layout" not in top:
+            self._wrong(self.root, "there are switches and no layout")
         if self.problems:
             raise InputError(self.problems)
         return ledger
@@ -305,6 +337,9 @@ class _Reader:
             self._wrong(node or entry, f"{key} must be a whole number, not negative")
             return 0
         value: int = node.value
+        if value > _LIMITS.get(key, _MOST):
+            self._wrong(node, f"{key} {value} is more than {_LIMITS.get(key, _MOST)}")
+            return 0
         return value
 
     def _optional(self, entry: _yaml.Node, key: str) -> int | None:
@@ -314,6 +349,8 @@ class _Reader:
         node = entry.value.get(key)
         try:
             names = unfold(node.value if node is not None and isinstance(node.value, str) else "")
+            for name in names:
+                check_name(name)
         except ValueError as error:
             self._wrong(node or entry, f"{key}: {error}")
             return ()
@@ -334,7 +371,7 @@ class _Reader:
         return node is not None and node.value is True
 
     def _switch(self, entry: _yaml.Node) -> SwitchRun:
-        return SwitchRun(
+        run = SwitchRun(
             self._names(entry, "names"),
             self._int(entry, "index"),
             self._int(entry, "asn"),
@@ -343,6 +380,13 @@ class _Reader:
             self._int(entry, "mgmt"),
             self._optional(entry, "hosts"),
         )
+        for place in range(len(run.names) if run.asn_step else 1):
+            try:
+                check_asn(run.asn + place * run.asn_step)
+            except ValueError as error:
+                self._wrong(entry, f"asn: {error}")
+                break
+        return run
 
     def _host(self, entry: _yaml.Node) -> HostRun:
         return HostRun(

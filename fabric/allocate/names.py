@@ -62,7 +62,7 @@ def unfold(text: str) -> tuple[str, ...]:
         if low is None:
             names.append(prefix)
             continue
-        if int(high) < int(low) or int(high) - int(low) > 1_000_000:
+        if int(high) < int(low) or int(high) - int(low) > 100_000:
             raise ValueError(f"{part!r} is no range")
         width = len(low)
         names.extend(f"{prefix}{number:0{width}d}{suffix}" for number in range(int(low), int(high) + 1))

@@ -13,7 +13,7 @@ from fabric.intent.shapes import Addressing, Management
 from fabric.model.fabric import Fabric
 
 # Never anybody's pool: RFC 6890, RFC 4291; SONiC's own containers use 240.127.1.0/24.
-_NEVER: list[tuple[str, list[str]]] = [
+NEVER: list[tuple[str, list[str] | tuple[str, ...]]] = [
     ("this network", ["0.0.0.0/8"]),
     ("host loopback", ["127.0.0.0/8", "::1/128"]),
     ("link-local", ["169.254.0.0/16", "fe80::/10"]),
@@ -168,7 +168,7 @@ def plots_of(fabric: Fabric, layout: Layout | None = None) -> Plots:
         (key_of(what), prefixes) for what, prefixes in plots.prefixes().items()
     ]
     used.append(("addressing.reserved", list(addressing.reserved)))
-    used.extend(_NEVER)
+    used.extend(NEVER)
     check_disjoint(used)
     return plots
 

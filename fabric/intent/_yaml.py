@@ -32,6 +32,8 @@ _ODD_NUMBER = re.compile(
     r"[-+]?(0o[0-7_]+|0x[0-9a-fA-F_]+|0b[01_]+|[0-9][0-9_]*_[0-9_]*|([0-9]+\.?[0-9]*|\.[0-9]+)[eE][-+]?[0-9]+|\.[0-9]+"
     r"|[0-9]+\.|\.(inf|Inf|INF|nan|NaN|NAN))\Z"
 )
+# What git leaves in a file whose merge it could not finish.
+_CONFLICT = re.compile(rb"^(<{7}|>{7}|\|{7})(?= )", re.MULTILINE)
 _TRUTH = {"true": True, "false": False}
 _AMBIGUOUS = frozenset(
     word
@@ -95,9 +97,18 @@ class _Open:
     merges: list[tuple[Node, Mark]] = field(default_factory=list)
 
 
-def read(path: Path, problems: list[Problem]) -> Node | None:
+_EMPTY = "write an intent; `railfab schema` describes one"
+
+
+def read_with_includes(path: Path, problems: list[Problem]) -> Node | None:
     """Read one file and what it includes. Adds every problem to `problems`; None when nothing can be used."""
     return _read(path, problems, (), [0])
+
+
+def read(path: Path, problems: list[Problem], empty: str = "") -> Node | None:
+    """Read one file that includes none. `empty` is what to do about one without a value."""
+    data = _bytes(path, problems)
+    return None if data is None else _parse(data, str(path), problems, empty)
 
 
 def read_text(text: str | bytes, source: str, problems: list[Problem]) -> Node | None:
@@ -107,8 +118,40 @@ def read_text(text: str | bytes, source: str, problems: list[Problem]) -> Node |
 
 
 def _read(path: Path, problems: list[Problem], chain: tuple[Path, ...], count: list[int]) -> Node | None:
-    where = str(path)
     count[0] += 1
+    data = _bytes(path, problems)
+    node = None if data is None else _parse(data, str(path), problems)
+    if node is None or not isinstance(node.value, dict) or "include" not in node.value:
+        return node
+    listed = node.value.pop("include")
+    entries = listed.value if isinstance(listed.value, list) else [listed]
+    base: Node | None = None
+    for entry in entries:
+        name = entry.value
+        wrong: tuple[str, str] | None = None
+        part: Node | None = None
+        if not isinstance(name, str) or not name or Path(name).is_absolute() or "://" in name:
+            wrong = "is not a relative file name", "name a YAML file relative to this one"
+        elif (path.parent / name).resolve() in (*chain, path.resolve()):
+            wrong = "includes itself", "remove the circle"
+        elif count[0] >= MAX_INCLUDES:
+            wrong = f"is more than {MAX_INCLUDES} files", "put them together"
+        else:
+            part = _read(path.parent / name, problems, (*chain, path.resolve()), count)
+            if part is not None and not isinstance(part.value, dict):
+                wrong = "is no mapping of keys", "give a file that is laid out as an intent"
+        if wrong is not None:
+            mark = entry.mark
+            problems.append(
+                Problem(f"include {name!r} {wrong[0]}", wrong[1], file=mark.file, line=mark.line, path="include")
+            )
+        elif part is not None:
+            base = part if base is None else _over(base, part)
+    return node if base is None else _over(base, node)
+
+
+def _bytes(path: Path, problems: list[Problem]) -> bytes | None:
+    where = str(path)
     try:
         # Bounded by what is read, not by what the file says of itself: a pipe or a device has no size.
         with path.open("rb") as file:
@@ -120,42 +163,7 @@ def _read(path: Path, problems: list[Problem], chain: tuple[Path, ...], count: l
     if len(data) > MAX_BYTES:
         problems.append(Problem(f"is larger than {MAX_BYTES} bytes", "such a file is a page or two", file=where))
         return None
-    node = _parse(data, where, problems)
-    if node is None or not isinstance(node.value, dict) or "include" not in node.value:
-        return node
-    listed = node.value.pop("include")
-    entries = listed.value if isinstance(listed.value, list) else [listed]
-    base: Node | None = None
-    for entry in entries:
-        name = entry.value
-        if not isinstance(name, str) or not name or Path(name).is_absolute() or "://" in name:
-            problems.append(
-                Problem(
-                    f"include {name!r} is not a relative file name",
-                    "name a YAML file relative to this one",
-                    file=entry.mark.file,
-                    line=entry.mark.line,
-                    path="include",
-                )
-            )
-            continue
-        target = (path.parent / name).resolve()
-        if target in (*chain, path.resolve()) or count[0] >= MAX_INCLUDES:
-            why = "includes itself" if count[0] < MAX_INCLUDES else f"is more than {MAX_INCLUDES} files"
-            problems.append(
-                Problem(
-                    f"include {name!r} {why}",
-                    "remove the circle",
-                    file=entry.mark.file,
-                    line=entry.mark.line,
-                    path="include",
-                )
-            )
-            continue
-        part = _read(path.parent / name, problems, (*chain, path.resolve()), count)
-        if part is not None:
-            base = part if base is None else _over(base, part)
-    return node if base is None else _over(base, node)
+    return data
 
 
 def _over(base: Node, top: Node) -> Node:
@@ -184,15 +192,21 @@ def _events(data: bytes, source: str) -> Iterator[Any]:
         raise InputError(Problem(f"not YAML: {error}", "save it as UTF-8 text", file=source)) from None
 
 
-def _parse(data: bytes, source: str, problems: list[Problem]) -> Node | None:
-    if not data.strip():
-        problems.append(Problem("the file is empty", "write an intent; `railfab schema` describes one", file=source))
+def _parse(data: bytes, source: str, problems: list[Problem], empty: str = _EMPTY) -> Node | None:
+    conflict = _CONFLICT.search(data)
+    if conflict is not None:
+        line = data.count(b"\n", 0, conflict.start()) + 1
+        what = f"a merge that was not finished: {conflict[0].decode()}"
+        problems.append(Problem(what, "decide between the two sides, then remove the marks", file=source, line=line))
         return None
     try:
-        return _compose(data, source, problems)
+        root = _compose(data, source, problems)
     except InputError as error:
         problems.extend(error.problems)
         return None
+    if root is None:
+        problems.append(Problem("the file is empty", empty, file=source))
+    return root
 
 
 def _stop(what: str, remedy: str, mark: Mark) -> InputError:
@@ -289,8 +303,6 @@ def _compose(data: bytes, source: str, problems: list[Problem]) -> Node | None:
             raise _stop(f"nested deeper than {MAX_DEPTH} levels", "an intent is flat", mark)
         empty: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
         stack.append(_Open(Node(empty, mark), event.anchor))
-    if root is None:
-        problems.append(Problem("the file is empty", "write an intent; `railfab schema` describes one", file=source))
     return root
 
 

@@ -60,9 +60,9 @@ def node_list(value: Any) -> tuple[str, ...]:
         raise ValueError(f"{len(names)} names; the limit is {MAX_NAMES}")
     for name in names:
         check_name(name)
-    if len(set(names)) != len(names):
+    if len({name.lower() for name in names}) != len(names):
         seen: set[str] = set()
-        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        twice = next(n for n in names if n.lower() in seen or seen.add(n.lower()))  # type: ignore[func-returns-value]
         raise ValueError(f"{twice} is given twice; keep one")
     return tuple(names)
 
@@ -177,6 +177,12 @@ Server = Annotated[str, AfterValidator(_server)]
 Day = Annotated[str, AfterValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 NodePattern = Annotated[str, AfterValidator(_node_pattern)]
 Asn = Annotated[int, AfterValidator(check_asn)]
-Text = Annotated[str, AfterValidator(_text), Field(max_length=200)]
+Text = Annotated[str, Field(max_length=200), AfterValidator(_text)]
+# Names that reach files and shells of hosts: no white space, quotes or slashes. Limits are the kernel's (IFNAMSIZ,
+# IB_DEVICE_NAME_MAX) and PCI's address form.
+ClassName = Annotated[str, Field(max_length=63, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$")]
+Hca = Annotated[str, Field(max_length=63, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$")]
+Netdev = Annotated[str, Field(max_length=15, pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]*$")]
+PciAddress = Annotated[str, Field(pattern=r"^([0-9a-fA-F]{4,8}:)?[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7]$")]
 Metres = Annotated[int, Field(ge=1, le=2000)]
 PlatformKey = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]

@@ -43,7 +43,7 @@ class IntentFile:
 def load(path: Path) -> IntentFile:
     """Read an intent and what it includes. InputError holds every problem, each with file, line and key path."""
     problems: list[Problem] = []
-    root = _yaml.read(path, problems)
+    root = _yaml.read_with_includes(path, problems)
     return _validated(root, path, problems)
 
 
@@ -57,7 +57,7 @@ def load_text(text: str | bytes, source: str = "intent.yaml") -> IntentFile:
 def load_names(path: Path) -> dict[str, str]:
     """Read a YAML file of `our name: their name`. InputError tells what is no host name, with its line."""
     problems: list[Problem] = []
-    root = _yaml.read(path, problems)
+    root = _yaml.read(path, problems, "write `our name: their name` lines")
     found: dict[str, str] = {}
     if root is not None and not isinstance(root.value, dict):
         problems.append(Problem("is no mapping", "write `our name: their name` lines", file=str(path)))
@@ -94,7 +94,13 @@ def _validated(root: _yaml.Node | None, path: Path, problems: list[Problem]) -> 
     try:
         intent = Intent.model_validate(plain)
     except ValidationError as error:
-        problems.extend(_of_pydantic(root, entry) for entry in error.errors(include_url=False))
+        # A place that was complained of already, or a key that a file not read may have, is no second problem.
+        said = {(problem.file, problem.line, problem.path) for problem in problems}
+        partly = any(problem.path in (None, "include") for problem in problems)
+        for entry in error.errors(include_url=False):
+            found = _of_pydantic(root, entry)
+            if (found.file, found.line, found.path) not in said and not (partly and entry["type"] == "missing"):
+                problems.append(found)
         raise InputError(_in_order(problems)) from None
     digest = hashlib.sha256(json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
     read = IntentFile(intent, path, digest, root)

@@ -147,22 +147,26 @@ def _pods(intent: Intent) -> _Found:
 def _node_names(intent: Intent) -> _Found:
     seen: dict[str, str] = {}
     for index, entry in enumerate(intent.compute.pods):
-        for key, nodes in _named(entry):
+        for key, nodes in named_hosts(entry):
             for name in nodes:
                 where = ".".join(map(str, ("compute", "pods", index, *key)))
-                if name in seen:
-                    yield ("compute", "pods", index, *key), f"node {name} is also in {seen[name]}", "keep one of them"
+                # As DNS compares them: GPU001 and gpu001 are one name.
+                if name.lower() in seen:
+                    what = f"node {name} is also in {seen[name.lower()]}"
+                    yield ("compute", "pods", index, *key), what, "keep one of them"
                     break
-                seen[name] = where
+                seen[name.lower()] = where
     if intent.storage is not None:
         for index, servers in enumerate(intent.storage.servers):
             for name in servers.nodes:
-                if name in seen:
-                    yield ("storage", "servers", index, "nodes"), f"{name} is also in {seen[name]}", "keep one of them"
-                seen[name] = f"storage.servers.{index}"
+                if name.lower() in seen:
+                    what = f"{name} is also in {seen[name.lower()]}"
+                    yield ("storage", "servers", index, "nodes"), what, "keep one of them"
+                seen[name.lower()] = f"storage.servers.{index}"
 
 
-def _named(entry: Pod) -> Iterator[tuple[tuple[Any, ...], tuple[str, ...]]]:
+def named_hosts(entry: Pod) -> Iterator[tuple[tuple[Any, ...], tuple[str, ...]]]:
+    """Host names a pod's entry gives, with the keys they stand under."""
     for key in ("nodes", "reserve"):
         nodes = getattr(entry, key)
         if isinstance(nodes, tuple):
@@ -179,8 +183,21 @@ def _management(intent: Intent) -> _Found:
         value = getattr(management, part)
         if value is not None and not ipaddress.ip_network(value).subnet_of(network):  # type: ignore[arg-type]
             yield ("management", part), f"{value} is outside of {network}", "take a part of the management network"
-    if management.gateway is not None and ipaddress.ip_address(management.gateway) not in network:
-        yield ("management", "gateway"), f"{management.gateway} is outside of {network}", "correct it"
+    given: list[tuple[tuple[Any, ...], str]]
+    given = [(("management", "gateway"), management.gateway)] if management.gateway is not None else []
+    given += [
+        (("devices", name, "mgmt_address"), entry.mgmt_address)
+        for name, entry in intent.devices.items()
+        if entry.mgmt_address is not None
+    ]
+    for where, text in given:
+        address = ipaddress.ip_address(text)
+        if address not in network:
+            yield where, f"{text} is outside of {network}", "take one of management.network"
+        elif network.prefixlen < 31 and address in (network.network_address, network.broadcast_address):
+            yield where, f"{text} is the first or last address of {network}", "take one in between"
+        elif text == management.gateway and where[0] == "devices":
+            yield where, f"{text} is the gateway's", "take another"
 
 
 def _storage(intent: Intent) -> _Found:
@@ -198,11 +215,9 @@ def _storage(intent: Intent) -> _Found:
 
 
 def _racks(intent: Intent) -> _Found:
-    if intent.racks is None:
-        return
     seen: dict[str, str] = {}
     spots: dict[tuple[int, int], str] = {}
-    for name, rack in intent.racks.places.items():
+    for name, rack in intent.racks.places.items() if intent.racks is not None else ():
         other = spots.setdefault((rack.row, rack.column), name)
         if other != name:
             yield ("racks", "places", name), f"stands where {other} stands", "correct row or column"
@@ -214,9 +229,16 @@ def _racks(intent: Intent) -> _Found:
                     "keep one of them",
                 )
             seen[device] = name
+    units: dict[tuple[str, int], str] = {}
     for device, override in intent.devices.items():
         if override.rack is not None and seen.get(device, override.rack) != override.rack:
             yield ("devices", device, "rack"), f"{device} is also in rack {seen[device]}", "keep one of them"
+        rack_of = override.rack or seen.get(device)
+        if rack_of is not None and override.unit is not None:
+            other = units.setdefault((rack_of, override.unit), device)
+            if other != device:
+                what = f"unit {override.unit} of rack {rack_of} is {other}'s"
+                yield ("devices", device, "unit"), what, "correct one of them"
 
 
 def _states(intent: Intent) -> _Found:

@@ -13,12 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from fabric.intent.kinds import (
     Address,
     Asn,
+    ClassName,
     Day,
+    Hca,
     Metres,
     Name,
     Names,
+    Netdev,
     NodePattern,
     Nodes,
+    PciAddress,
     PlatformKey,
     Prefix4,
     Prefix6,
@@ -39,9 +43,9 @@ class StorageNics(_Shape):
 
     nics: int = Field(default=2, ge=1, le=16)
     speed: Speed
-    hca: list[Name] = []
-    netdev: list[str] = []
-    pci: list[str] = []
+    hca: list[Hca] = []
+    netdev: list[Netdev] = []
+    pci: list[PciAddress] = []
 
 
 class HostClass(_Shape):
@@ -55,9 +59,9 @@ class HostClass(_Shape):
     nics: int = Field(ge=1, le=16)
     speed: Speed
     rails: list[int] | None = None
-    hca: list[str] = []
-    netdev: list[str] = []
-    pci: list[str] = []
+    hca: list[Hca] = []
+    netdev: list[Netdev] = []
+    pci: list[PciAddress] = []
     mtu: int | None = Field(default=None, ge=1280, le=9216)
     storage: StorageNics | None = None
 
@@ -111,7 +115,7 @@ class HostBlock(_Shape):
     """Some hosts of a pod that are alike. `reserve` hosts are planned places with pre-provisioned ports."""
 
     nodes: Nodes
-    host_class: Name = Field(alias="class")
+    host_class: ClassName = Field(alias="class")
     reserve: bool = False
     segment: int | None = Field(default=None, ge=0)
 
@@ -126,7 +130,7 @@ class Pod(_Shape):
     places: int | None = Field(default=None, ge=1, le=512)
     nodes: Nodes | None = None
     reserve: Nodes | None = None
-    host_class: Name | None = Field(default=None, alias="class")
+    host_class: ClassName | None = Field(default=None, alias="class")
     hosts: list[HostBlock] = []
     state: State = "in-service"
 
@@ -296,7 +300,7 @@ class Racks(_Shape):
     pitch_m: float = Field(default=0.6, gt=0, le=10)
     row_m: float = Field(default=3.0, gt=0, le=100)
     slack_m: float = Field(default=4.0, ge=0, le=50)
-    places: dict[str, Rack] = Field(min_length=1)
+    places: dict[Text, Rack] = Field(min_length=1)
 
 
 class StateEntry(_Shape):
@@ -333,7 +337,7 @@ class Intent(_Shape):
     release: str = Field(default="202505", pattern=r"^20\d{4}$", description="SONiC release, quoted")
     compute: Compute
     storage: Storage | None = None
-    classes: dict[str, HostClass] = Field(min_length=1)
+    classes: dict[ClassName, HostClass] = Field(min_length=1)
     addressing: Addressing = Addressing()
     management: Management = Management()
     routing: Routing = Routing()

@@ -9,12 +9,12 @@ appended: `p1-l0a`, `s0b`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fabric.errors import InputError, PlatformError, Problem
 from fabric.intent.load import IntentFile
-from fabric.intent.rules import host_blocks, nic_rails, pod_numbers
+from fabric.intent.rules import host_blocks, named_hosts, nic_rails, pod_numbers
 from fabric.intent.shapes import Compute, HostClass, Intent, Override
 from fabric.model.lengths import Lengths
 from fabric.platforms import Platform, available, load
@@ -156,6 +156,10 @@ def find_platform(key: str) -> Platform:
     return load(key)
 
 
+# What an override may say of a host.
+_OF_HOSTS = frozenset(("mgmt_address", "rack", "unit"))
+
+
 def build(file: IntentFile, names: Mapping[str, str] | None = None) -> Fabric:
     """Lay out the fabric of an intent. `names` renames switches (our name -> theirs).
 
@@ -172,9 +176,14 @@ def build(file: IntentFile, names: Mapping[str, str] | None = None) -> Fabric:
     layout.superspines(pods)
     layout.storage()
     hosts, more = _host_names(intent)
-    for name in intent.devices:
-        if name not in layout.switches and name not in hosts and not more:
+    problems.extend(_name_clashes(file, layout))
+    for name, override in intent.devices.items():
+        if name in layout.switches:
+            continue
+        if name not in hosts and not more:
             problems.append(file.problem(("devices", name), f"there is no device {name}", "correct the name"))
+        for key in sorted(override.model_fields_set - _OF_HOSTS):
+            problems.append(file.problem(("devices", name, key), f"{name} is a host: {key} is a switch's", "remove it"))
     if intent.racks is not None:
         for name, rack in intent.racks.places.items():
             for device in rack.devices:
@@ -221,6 +230,7 @@ class _Layout:
         self.compute = intent.compute
         self.per_segment = per_segment
         self.switches: dict[str, SwitchNode] = {}
+        self.twice: list[str] = []
         self.groups: list[SwitchGroup] = []
         self.meshes: list[Mesh] = []
         self._fabric_spines: dict[tuple[int, int | None], tuple[str, ...]] = {}
@@ -241,6 +251,7 @@ class _Layout:
         letter = self.letter(plane or 0) if network is Network.COMPUTE else ""
         ours = (f"{prefix}{number}{letter}" for number in numbers)
         names = tuple(self.renamed.get(name, name) for name in ours)
+        self.twice.extend(name for name in names if name in self.switches)
         key = f"{prefix}*{letter}"
         on_rails = leaf and self.compute.attachment != "tor"
         for number, name in zip(numbers, names, strict=True):
@@ -373,6 +384,36 @@ def _host_names(intent: Intent) -> tuple[set[str], bool]:
     for servers in intent.storage.servers if intent.storage is not None else ():
         names.update(servers.nodes)
     return names, more
+
+
+def _name_clashes(file: IntentFile, layout: _Layout) -> Iterator[Problem]:
+    """One name for two devices. Host names are compared as DNS does, without case."""
+    intent = file.intent
+    if layout.twice:
+        where = ("storage", "name") if intent.storage is not None else ("name",)
+        yield file.problem(where, f"{layout.twice[0]} names two switches", "give the storage switches another name")
+    switches = {name.lower(): name for name in layout.switches}
+
+    def against(where: tuple[str | int, ...], names: Iterable[str]) -> Iterator[Problem]:
+        clash = next((name for name in names if name.lower() in switches), None)
+        if clash is not None:
+            yield file.problem(
+                where, f"{clash} is the name of switch {switches[clash.lower()]}", "name the host otherwise"
+            )
+
+    for index, entry in enumerate(intent.compute.pods):
+        for key, names in named_hosts(entry):
+            yield from against(("compute", "pods", index, *key), names)
+    for index, servers in enumerate(intent.storage.servers if intent.storage is not None else ()):
+        yield from against(("storage", "servers", index, "nodes"), servers.nodes)
+    prefix = intent.compute.node_name.partition("{")[0].lower()
+    ours = next((name for low, name in switches.items() if low.rstrip("0123456789") == prefix), None)
+    if ours is not None and any(
+        isinstance(block.nodes, int) for pod in intent.compute.pods for block in host_blocks(intent, pod)
+    ):
+        yield file.problem(
+            ("compute", "node_name"), f"{intent.compute.node_name} makes names of switches ({ours})", "choose another"
+        )
 
 
 def _spots(compute: Compute, kind: HostClass) -> tuple[NicSpot, ...]:

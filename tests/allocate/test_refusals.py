@@ -35,7 +35,8 @@ def refused(path: Path, kind: type[RailfabError] = AllocationError) -> str:
                      "append a further prefix to addressing.hosts.pools", id="F118-host-blocks-exhausted"),
         pytest.param([("[10.254.0.0/22]", "[10.101.4.0/22]")], "overlaps", id="fabric-in-hosts"),
         pytest.param([("[10.254.0.0/22]", "[172.31.4.0/22]")], "overlaps management.network", id="management"),
-        pytest.param([("[10.254.0.0/22]", "[127.0.0.0/22]")], "host loopback 127.0.0.0/8 overlaps addressing.fabric", id="127"),
+        pytest.param([("[10.254.0.0/22]", "[127.0.0.0/22]")], "host loopback 127.0.0.0/8 overlaps addressing.fabric",
+                     id="127"),
         pytest.param([("[10.254.0.0/22]", "[169.254.0.0/22]")], "link-local 169.254.0.0/16 overlaps addressing.fabric",
                      id="link-local"),
         pytest.param([("[10.254.0.0/22]", "[240.127.1.0/24]")], "overlaps class E", id="class-e"),
@@ -55,7 +56,7 @@ def refused(path: Path, kind: type[RailfabError] = AllocationError) -> str:
                      "10.255.0.17 belongs to p1-l0 and to s0", id="loopback-override"),
         pytest.param([("qos: {", "devices: {s0: {asn: 4200000110}}\nqos: {")], "AS number 4200000110 belongs to",
                      id="asn-override"),
-        pytest.param([("qos: {", "devices: {s0: {loopback: 10.254.0.1}}\nqos: {")], "belongs to s0 and to",
+        pytest.param([("qos: {", "devices: {s0: {loopback: 10.254.0.1}}\nqos: {")], "lies in 10.254.0.0/22",
                      id="loopback-on-a-link"),
     ],
 )  # fmt: skip

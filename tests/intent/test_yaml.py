@@ -140,3 +140,36 @@ def test_a_missing_file_and_a_directory_are_told(tmp_path: Path) -> None:
     for path in (tmp_path / "no.yaml", tmp_path):
         with pytest.raises(InputError, match="cannot be read"):
             load(path)
+
+
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ({"a.yaml": "include: b.yaml\nname: x\n", "b.yaml": "hello\n"}, "a.yaml:1: include: include 'b.yaml' is no mapping"),
+        ({"a.yaml": "include: b.yaml\n", "b.yaml": "include: a.yaml\n"}, "b.yaml:1: include: include 'a.yaml' includes itself"),
+        ({"a.yaml": "include: b.yaml\n"}, "b.yaml: cannot be read: No such file or directory"),
+        ({"a.yaml": "include: b.yaml\n", "b.yaml": ""}, "b.yaml: the file is empty"),
+        ({"a.yaml": "name: x\n<<<<<<< HEAD\n"}, "a.yaml:2: a merge that was not finished: <<<<<<<; decide between"),
+        ({"a.yaml": "# nothing\n"}, "a.yaml: the file is empty; write an intent"),
+    ],
+)  # fmt: skip
+def test_one_cause_is_one_problem(tmp_path: Path, files: dict[str, str], words: str) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError) as caught:
+        load(tmp_path / "a.yaml")
+    assert len(caught.value.problems) == 1
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("value", ["010", "on", "99999999999999999999999", "!!str 4"])
+def test_a_value_that_is_refused_is_told_once(value: str) -> None:
+    text = "name: x\ncompute: {rails: %s}\n" % value  # noqa: UP031
+    with pytest.raises(InputError) as caught:
+        load_text(text)
+    assert [problem.path for problem in caught.value.problems].count("compute.rails") == 1
+
+
+def test_what_has_no_size_is_read_to_a_limit() -> None:
+    with pytest.raises(InputError, match=r"/dev/zero: is larger than 8388608 bytes"):
+        load(Path("/dev/zero"))
