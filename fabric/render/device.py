@@ -11,6 +11,7 @@ from fabric.values.device_config import Row
 from fabric.values.plan import LifeState, PlannedPort, PortUse
 
 Rows = dict[str, Row]
+_LONGEST_DESCRIPTION = 255  # sonic-port.yang
 
 
 def with_prefix(address: str) -> str:
@@ -78,9 +79,13 @@ def ports(scope: Scope) -> Rows:
             "alias": port.alias,
         }
         if port.peer_device is not None and policy["description"]:
-            row["description"] = policy["description"].format(
-                port=port.name, peer=port.peer_device, peer_port=port.peer_port
-            )
+            description = policy["description"].format(port=port.name, peer=port.peer_device, peer_port=port.peer_port)
+            if len(description) > _LONGEST_DESCRIPTION:
+                raise RenderError(
+                    f"{scope.switch.name}: {port.name}: a description of {len(description)} characters; SONiC takes "
+                    f"{_LONGEST_DESCRIPTION}: shorten it in templates/config_db/ports.yaml"
+                )
+            row["description"] = description
         if port.fec:
             row["fec"] = port.fec
         row["index"] = str(port.index)

@@ -17,8 +17,9 @@ import yaml
 
 from fabric.errors import RenderError
 from fabric.render.device import bare, version_of, with_prefix
+from fabric.render.operator_yaml import loader
 from fabric.render.order import natural
-from fabric.render.policy import Templates, loader, templates
+from fabric.render.policy import Templates, templates
 from fabric.values.device_config import HostFiles
 from fabric.values.plan import HostPlan, LifeState, Network, Plan, PlannedNic, Role
 

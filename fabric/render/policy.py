@@ -3,72 +3,22 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from fabric.data import locate
 from fabric.errors import InputError, Problem
+from fabric.render.operator_yaml import parse
+from fabric.render.shapes import HOST_CLASSES, SHAPES, misfits
 
 if TYPE_CHECKING:
     import jinja2
 
-
-_HOST_CLASS = {
-    "network": ("netplan", "networkd"),
-    "nic": ("auto", "nvidia", "broadcom"),
-    "lldp": ("lldpd", "networkd", "none"),
-    "table_base": int,
-    "rail_routes": int,
-    "management": list,
-    "qps": int,
-    "timeout": int,
-    "gid_index": int,
-}
-_HOST_CLASSES = {"default": _HOST_CLASS, "classes": {...: {f"?{key}": kind for key, kind in _HOST_CLASS.items()}}}
-
-# The shape of each policy file: key -> kind. A kind is a type, the words to choose from, or a mapping of the same.
-# `...` stands for any key; a key after `?` may be left out.
-_TEXT = (str, int)
-_SHAPES: dict[str, Any] = {
-    "device": {
-        "metadata": {...: _TEXT},
-        "features": {...: _TEXT},
-        "management_port": {...: _TEXT},
-        "host_type": str,
-    },
-    "ports": {"description": str, "fields": {...: _TEXT}},
-    "services": {
-        "ntp": {...: _TEXT},
-        "ntp_server": {...: _TEXT},
-        "syslog_server": {...: _TEXT},
-        "dns_nameserver": {...: _TEXT},
-    },
-    "counters": {...: {"?interval": int, "?since": _TEXT, "?lossless": str}},
-    "hash": {"default": {...: (str, list)}, "roles": {...: {...: (str, list)}}},
-    "qos": {
-        "map": str,
-        "lossy_group_map": str,
-        "wred_profile": str,
-        "traffic_classes": int,
-        "default_class": int,
-        "dscp": {...: int},
-        "schedulers": {...: {...: _TEXT}},
-        "queues": {"count": int, "lossless": str, "cnp": str, "other": str},
-        "wred": {"ecn": str, "colours": list},
-        "pfc_to_group_asics": list,
-    },
-    "buffers": {
-        "group_lossy": list,
-        "queue_lossless": list,
-        "queue_lossy": list,
-        "lossless_pool": str,
-        "dynamic": {"lossless_mtu": int, "small_packet_percentage": int},
-    },
-    "watchdog": {"port": {...: {"value": _TEXT, "?since": _TEXT, "?asics": list}}},
-}
+# Keys of a site's own rows (fabric.render.site), and a folder for what an operator's templates include.
+SITE, INCLUDED = "site.yaml", "include"
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
 
 
 class Templates:
@@ -78,23 +28,32 @@ class Templates:
     """
 
     def __init__(self, overlay: Path | None = None) -> None:
-        self.folders: tuple[Path, ...] = (locate("templates"),)
+        ours = locate("templates")
+        self.folders: tuple[Path, ...] = (ours,)
         if overlay is not None:
             if not overlay.is_dir():
                 raise InputError(f"{overlay}: no such folder of templates; give one laid out like railfab's templates/")
+            _no_strangers(overlay, ours)
             self.folders = (overlay, *self.folders)
         self.config_db: Mapping[str, Mapping[str, Any]] = {
-            name: self._policy(f"config_db/{name}.yaml", shape) for name, shape in _SHAPES.items()
+            name: self._policy(f"config_db/{name}.yaml", shape) for name, shape in SHAPES.items()
         }
         self._environment: jinja2.Environment | None = None
         self._kept: dict[str, Any] = {}
 
     def find(self, relative: str) -> Path | None:
-        """The file that counts for a path below templates/, or None."""
+        """The file that counts for a path below templates/, or None. InputError for what is there and is no file."""
         for folder in self.folders:
-            if (folder / relative).is_file():
-                return folder / relative
+            file = folder / relative
+            if file.is_file():
+                return file
+            if file.is_symlink() or file.exists():
+                raise InputError(Problem("is no file, or leads to none", "give a file, or take it away", str(file)))
         return None
+
+    def changed(self, prefix: str) -> bool:
+        """Whether an operator's folder has anything of its own below this folder of templates/."""
+        return len(self.folders) > 1 and ((self.folders[0] / prefix).exists() or (self.folders[0] / INCLUDED).exists())
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` gives, made at the first call for `name`."""
@@ -109,31 +68,45 @@ class Templates:
         if self._environment is None:
             self._environment = environment(self.folders)
         try:
-            return self._environment.get_template(relative).render(names)
+            text = self._environment.get_template(relative).render(names)
         except jinja2.TemplateSyntaxError as error:
             raise InputError(Problem(str(error.message), "mend the template", error.filename, error.lineno)) from None
         except jinja2.TemplateNotFound as error:
             raise InputError(f"templates/{error.name}: no such template; reinstall railfab or add it") from None
         except jinja2.UndefinedError as error:
-            raise InputError(
-                Problem(
-                    f"{error.message}",
-                    "use a name that railfab gives the template (see templates/README.md)",
-                    str(self.find(relative) or relative),
-                )
-            ) from None
+            remedy = "use a name that railfab gives the template (see templates/README.md)"
+            raise InputError(Problem(f"{error.message}", remedy, *self._place(error, relative))) from None
+        except Exception as error:  # a template is a program of the operator's: it may raise anything
+            what = "includes itself" if isinstance(error, RecursionError) else f"{type(error).__name__}: {error}"
+            raise InputError(Problem(what, "mend the template", *self._place(error, relative))) from None
+        if len(self.folders) > 1 and (found := _CONTROL.search(text)):
+            place = text.count("\n", 0, found.start()) + 1
+            what = f"writes a control character ({found[0]!r}) into line {place} of its text"
+            raise InputError(Problem(what, "take it out of the template", str(self.find(relative) or relative)))
+        return text
+
+    def _place(self, error: BaseException, relative: str) -> tuple[str, int | None]:
+        """File and line of the template that raised: Jinja2 puts the template's own lines into the traceback."""
+        place: tuple[str, int | None] = (str(self.find(relative) or relative), None)
+        trace = error.__traceback__
+        while trace is not None:
+            file = trace.tb_frame.f_code.co_filename
+            if file.endswith(".j2"):
+                place = (file, trace.tb_lineno)
+            trace = trace.tb_next
+        return place
 
     @functools.cached_property
     def host_classes(self) -> Mapping[str, Any]:
         """The parsed `templates/host/classes.yaml`."""
-        return self._policy("host/classes.yaml", _HOST_CLASSES)
+        return self._policy("host/classes.yaml", HOST_CLASSES)
 
     def _policy(self, relative: str, shape: Any) -> Mapping[str, Any]:
         file = self.find(relative)
         if file is None:
             raise InputError(f"templates/{relative} is missing; reinstall railfab")
         content = parse(file)
-        problems = list(_misfits(content, shape, "", str(file)))
+        problems = misfits(content, shape, "", str(file))
         if problems:
             raise InputError(problems)
         return content  # type: ignore[no-any-return]
@@ -160,56 +133,18 @@ def environment(folders: tuple[Path, ...]) -> jinja2.Environment:
     )
 
 
-def loader() -> Any:
-    """PyYAML's safe loader, in C where there is one."""
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+def _no_strangers(overlay: Path, ours: Path) -> None:
+    """Refuse files that would be laid over nothing: a name mistyped is a change that never happens.
 
-
-def parse(file: Path) -> Any:
-    """The content of a YAML file; InputError with file and line for what is no YAML."""
-    try:
-        return yaml.load(file.read_bytes(), Loader=loader())  # noqa: S506 - a safe loader, in C
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else None
-        raise InputError(Problem(str(error.problem), "mend the YAML", str(file), line)) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(Problem(str(error), "mend the YAML", str(file))) from None
-
-
-def _misfits(content: Any, shape: Any, path: str, file: str) -> list[Problem]:
-    if isinstance(shape, dict):
-        if not isinstance(content, dict):
-            return [Problem("must be a mapping", "see railfab's own file of this name", file, path=path or None)]
-        return _mapping_misfits(content, shape, path, file)
-    if isinstance(shape, tuple) and all(isinstance(word, str) for word in shape):
-        if content in shape:
-            return []
-        return [Problem(f"must be one of {', '.join(shape)}, is {content!r}", "", file, path=path)]
-    if isinstance(content, bool) or not isinstance(content, shape):
-        hint = "quote it: YAML reads on, off, yes and no as true and false" if isinstance(content, bool) else ""
-        kinds = " or ".join(kind.__name__ for kind in (shape if isinstance(shape, tuple) else (shape,)))
-        return [Problem(f"must be {kinds}, is {content!r}", hint, file, path=path)]
-    if isinstance(content, list):
-        bad = [item for item in content if not isinstance(item, str)]
-        return [Problem(f"must hold text only, has {item!r}", "", file, path=path) for item in bad]
-    return []
-
-
-def _mapping_misfits(content: dict[Any, Any], shape: dict[Any, Any], path: str, file: str) -> list[Problem]:
-    problems: list[Problem] = []
-    free = shape.get(...)
-    known = {str(key).removeprefix("?"): kind for key, kind in shape.items() if key is not ...}
-    for key, value in content.items():
-        where = f"{path}.{key}" if path else str(key)
-        kind = known.get(str(key), free)
-        if kind is None:
-            problems.append(Problem("unknown key", f"known here: {', '.join(known)}", file, path=where))
-        else:
-            problems += _misfits(value, kind, where, file)
-    required = (key for key in shape if key is not ... and not key.startswith("?"))
-    problems += [
-        Problem("missing", "see railfab's own file of this name", file, path=f"{path}.{key}" if path else key)
-        for key in required
-        if key not in content
+    Looked at are the folders that railfab's own templates have; what templates include stands below `include/`.
+    """
+    known = {file.relative_to(ours) for file in ours.rglob("*") if file.is_file()}
+    problems = [
+        Problem("lies over no file of railfab's templates", "correct the name, or put it below include/", str(file))
+        for folder in sorted({path.parent for path in known})
+        for file in sorted((overlay / folder).iterdir() if (overlay / folder).is_dir() else ())
+        if file.suffix in (".yaml", ".yml", ".j2", ".jinja", ".jinja2", ".conf")
+        and file.relative_to(overlay) not in known | {Path(SITE)}
     ]
-    return problems
+    if problems:
+        raise InputError(problems)

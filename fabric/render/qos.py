@@ -17,6 +17,14 @@ def maps(scope: Scope) -> Iterator[tuple[str, Rows]]:
     """The maps. DSCP has all 64 entries: one left out falls to the ASIC's default."""
     qos, policy = scope.plan.qos, scope.policy("qos")
     classes = range(policy["traffic_classes"])
+    for tc, what in ((qos.lossless_tc, "RoCE data"), (qos.cnp_tc, "congestion notifications")):
+        if tc not in classes:
+            raise RenderError(f"class {tc} for {what} is not one of the {len(classes)} of templates/config_db/qos.yaml")
+    if policy["default_class"] not in classes or policy["default_class"] == qos.lossless_tc:
+        raise RenderError(
+            f"templates/config_db/qos.yaml: default_class: {policy['default_class']}: must be 0 to {classes[-1]}, "
+            f"not {qos.lossless_tc}, which is for RoCE data alone"
+        )
     dscp = {str(point): str(policy["default_class"]) for point in range(64)}
     for point, tc in policy["dscp"].items():
         if str(point) not in dscp or tc not in classes or tc == qos.lossless_tc:
@@ -76,6 +84,13 @@ def wred(scope: Scope) -> Rows:
     ecn, policy = scope.plan.qos.ecn, scope.policy("qos")
     if policy["wred"]["ecn"] == "ecn_none":
         raise RenderError("templates/config_db/qos.yaml: wred.ecn: ecn_none drops RoCE data where it should mark it")
+    colours, marked = set(policy["wred"]["colours"]), policy["wred"]["ecn"].removeprefix("ecn_").split("_")
+    known = {"green", "yellow", "red"}
+    if "green" not in colours or colours - (known if marked == ["all"] else set(marked) & known):
+        raise RenderError(
+            f"templates/config_db/qos.yaml: wred: colours {', '.join(sorted(colours))} with {policy['wred']['ecn']}: "
+            "each of green, yellow, red that has thresholds must be marked, or it is dropped; and traffic is green"
+        )
     if not 0 < ecn.min_bytes <= ecn.max_bytes < 2**31 or not 0 <= ecn.probability <= 100:
         raise RenderError(
             f"ECN profile {ecn.name}: {ecn.min_bytes} to {ecn.max_bytes} bytes at {ecn.probability} % is not possible; "

@@ -83,7 +83,7 @@ def frr_text(scope: Scope) -> str | None:
     refuse(scope)
     sessions = peers(scope)
     families = filled_families(scope, sessions)
-    return scope.templates.text(
+    text = scope.templates.text(
         "frr/frr.conf.j2",
         hostname=switch.name,
         asn=switch.asn,
@@ -100,6 +100,12 @@ def frr_text(scope: Scope) -> str | None:
         maximum_paths=plan.maximum_paths,
         prefix_limit=plan.prefix_limit,
     )
+    if f"router bgp {switch.asn}\n" not in text:
+        raise RenderError(
+            f"{switch.name}: frr/frr.conf.j2 wrote no `router bgp {switch.asn}`: SONiC would start without routing; "
+            "mend the template"
+        )
+    return text
 
 
 def peers(scope: Scope) -> list[Peer]:

@@ -9,8 +9,9 @@
       p1-l0: {...}              # on one switch
 
 The rules: a row that railfab does not render is added as it stands. A field is added to a row that railfab renders
-only where railfab does not own that field. A field that is set twice, here or there, is an error; so is a `mac`, and
-a BGP peer in a routing mode that has its peers elsewhere.
+only where railfab does not own that field. A field that is set twice, here or there, is an error; so is a `mac`, a
+field that makes the box a multi-ASIC one, a BGP peer in a routing mode that has its peers elsewhere, and a switch that
+the Plan does not have.
 """
 
 from __future__ import annotations
@@ -20,19 +21,20 @@ from pathlib import Path
 from typing import Any
 
 from fabric.errors import InputError, Problem
-from fabric.render.policy import Templates, parse
+from fabric.render.operator_yaml import parse
+from fabric.render.policy import SITE, Templates
 from fabric.render.scope import Scope
+from fabric.render.shapes import MULTI_ASIC_FIELDS, unprintable
 from fabric.values.device_config import Row
 from fabric.values.ownership import OWNED, owns_field
 from fabric.values.plan import Role
 
-_FILE = "site.yaml"
 _ONE_WRITER = "another writer of BGP peers beside railfab's own; give the peers in the intent"
 
 
 def add_site_rows(scope: Scope, tables: dict[str, dict[str, Row]]) -> None:
     """Merge the site's rows for this switch into `tables`. InputError names the file, table and key of a collision."""
-    file = scope.templates.find(_FILE)
+    file = scope.templates.find(SITE)
     if file is None:
         return
     for where, extra in _parts(scope.templates, file, scope):
@@ -44,6 +46,9 @@ def add_site_rows(scope: Scope, tables: dict[str, dict[str, Row]]) -> None:
 def _add(file: Path, where: str, rows: dict[str, Row], table: str, key: str, row: Mapping[str, Any]) -> None:
     if table == "DEVICE_METADATA" and "mac" in row:
         raise _wrong(file, where, "the router MAC is the switch's own", "take it out")
+    if table == "DEVICE_METADATA" and (several := [name for name in MULTI_ASIC_FIELDS if name in row]):
+        what = f"{several[0]} is for a switch of several ASICs, which needs a file for each: railfab writes one"
+        raise _wrong(file, where, what, "take it out")
     ownership = OWNED.get(table)
     if ownership is not None and ownership.removed_when_absent and not rows:
         raise _wrong(file, where, _ONE_WRITER, "take it out")
@@ -60,7 +65,10 @@ def _add(file: Path, where: str, rows: dict[str, Row], table: str, key: str, row
 
 
 def _parts(files: Templates, file: Path, scope: Scope) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    content = files.once(_FILE, lambda: _checked(file))
+    content = files.once(SITE, lambda: _checked(file))
+    if strangers := sorted(set(content.get("switches", {})) - scope.plan.switches.keys()):
+        what = f"no such switch in plan {scope.plan.name}: {', '.join(strangers)}"
+        raise _wrong(file, "switches", what, "correct the name, or take it out")
     yield "rows", content.get("rows", {})
     for group, name in (("roles", scope.switch.role.value), ("switches", scope.switch.name)):
         yield f"{group}.{name}", content.get(group, {}).get(name, {})
@@ -86,6 +94,9 @@ def _misfits(file: Path, content: Any) -> Iterator[Problem]:
         if not isinstance(members, dict):
             yield Problem("must be a mapping", "name -> table -> key -> field", str(file), path=group)
             continue
+        members = {name: part for name, part in members.items() if isinstance(name, str)}
+        if len(members) < len(content.get(group, {})):
+            yield Problem("a name here is no text", "quote it", str(file), path=group)
         if group == "roles" and (unknown := set(members) - {role.value for role in Role}):
             yield Problem(f"no such role: {', '.join(map(str, unknown))}", "", str(file), path=group)
         parts += [(f"{group}.{name}", part) for name, part in members.items()]
@@ -96,13 +107,22 @@ def _misfits(file: Path, content: Any) -> Iterator[Problem]:
         )
         if not shaped:
             yield Problem("must be table -> key -> field -> text, no table empty", "", str(file), path=where)
+            continue
+        names = (
+            name for table, rows in tables.items() for key, row in rows.items() for name in (table, key, *row.keys())
+        )
+        for name in names:
+            if isinstance(name, bool) or not isinstance(name, str | int) or not str(name) or unprintable(str(name)):
+                yield Problem(f"{name!r} is no name", "name it by a text, quoted", str(file), path=where)
 
 
-def _value(file: Path, where: str, value: Any) -> str | list[str]:
-    if isinstance(value, list):
-        return [str(_value(file, where, item)) for item in value]
+def _value(file: Path, where: str, value: Any, inside: bool = False) -> str | list[str]:
+    if isinstance(value, list) and not inside:
+        return [str(_value(file, where, item, inside=True)) for item in value]
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise _wrong(file, where, f"{value!r} is neither text nor a whole number", "quote it")
+    if unprintable(str(value)):
+        raise _wrong(file, where, f"{value!r} has control characters", "take them out")
     return str(value)
 
 

@@ -30,14 +30,11 @@ def render_switch(plan: Plan, name: str, templates: Path | None = None) -> Devic
 
 def _clean(name: str, tables: dict[str, dict[str, Row]]) -> None:
     """Refuse what must never leave the building. Rows of one kind share their dict, so each is looked at once."""
-    seen: set[int] = set()
     for table, rows in tables.items():
-        for key, row in rows.items():
-            if row and id(row) not in seen:
-                seen.add(id(row))
-                for field, value in row.items():
-                    if value.__class__ is not str or value in _NEVER or value[0] == "[":
-                        _judge_value(f"{name}: {table}|{key}: {field}", value)
+        for key, row in dict(zip(map(id, rows.values()), rows.items(), strict=True)).values():
+            for field, value in row.items():
+                if value.__class__ is not str or value in _NEVER or value[0] == "[":
+                    _judge_value(f"{name}: {table}|{key}: {field}", value)
 
 
 def _judge_value(where: str, value: object) -> None:

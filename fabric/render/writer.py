@@ -1,4 +1,4 @@
-"""Write a folder: device by device, each file whole or not at all, the same bytes each time."""
+"""Write a folder: device by device, each file whole or not at all, the same bytes each time, one writer at a time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 
 import orjson
 
-from fabric.errors import InputError, Problem, RenderError
+from fabric.errors import InputError, RenderError
+from fabric.files import turn
 from fabric.render import policy
+from fabric.render.base import read_base, refuse_bad_values
 from fabric.render.bgp import limits
 from fabric.render.hosts import HostRenderer
 from fabric.render.order import natural
@@ -21,7 +23,9 @@ from fabric.values.ownership import merged
 from fabric.values.plan import Plan
 
 _LIST = ".railfab-files"
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+_JOURNAL = ".railfab-files.new"
+# Never through a symbolic link, and never into a file that is there.
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def write(
@@ -44,19 +48,68 @@ def write(
     if unknown:
         raise InputError(f"{', '.join(sorted(unknown))}: no such switch or host in plan {plan.name}")
     running = read_base(base, plan) if base is not None else None
+    if running is not None and base is not None:
+        name, tables = running
+        whole = merged(render_switch(plan, name, templates).tables, tables)
+        refuse_bad_values(base, whole)
+        running = name, whole
     if out.exists() and not out.is_dir():
         raise InputError(f"{out}: is a file; give a folder to write to")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cannot(out, error) from None
+    with turn(out):
+        return _write(plan, out, templates, running, chosen)
+
+
+def _write(
+    plan: Plan, out: Path, templates: Path | None, running: tuple[str, Tables] | None, chosen: frozenset[str]
+) -> tuple[str, ...]:
     before = _listed(out)
     written: list[str] = []
-    with _settled():
+    with _settled(), _Journal(out, before) as journal:
         for relative, content in _files(plan, templates, running, chosen):
+            journal.note(relative)
             place(out / relative, content)
             written.append(relative)
-    for stale in before - set(written) if not chosen else ():
-        _remove(out, stale)
-    everything = sorted(before | set(written) if chosen else written, key=natural)
-    place(out / _LIST, "".join(f"{path}\n" for path in everything).encode())
+        for stale in before - set(written) if not chosen else ():
+            _remove(out, stale)
+        everything = sorted(before | set(written) if chosen else written, key=natural)
+        place(out / _LIST, "".join(f"{path}\n" for path in everything).encode())
+        journal.done()
     return tuple(written)
+
+
+class _Journal:
+    """Notes each new file before it is written, so that what a killed run left is known to the next one."""
+
+    def __init__(self, out: Path, known: set[str]) -> None:
+        self._file = out / _JOURNAL
+        self._known = known
+        self._handle: int | None = None
+
+    def __enter__(self) -> _Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+
+    def note(self, relative: str) -> None:
+        if relative in self._known:
+            return
+        try:
+            if self._handle is None:
+                self._handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644)
+            os.write(self._handle, f"{relative}\n".encode())
+        except OSError as error:
+            raise _cannot(self._file, error) from None
+
+    def done(self) -> None:
+        """The list names everything: the notes are no longer needed."""
+        with suppress(OSError):
+            self._file.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -81,6 +134,10 @@ def place(file: Path, content: bytes) -> None:
             # Folders are most of the cost of a host: os.makedirs tries the missing ones top down, Path.mkdir bottom up.
             os.makedirs(file.parent, exist_ok=True)  # noqa: PTH103
             handle = os.open(aside, _NEW, 0o644)
+        except FileExistsError:
+            # Left by a run that was killed (nobody else writes: `turn`), or a link that leads elsewhere.
+            aside.unlink()
+            handle = os.open(aside, _NEW, 0o644)
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
         aside.replace(file)
@@ -88,8 +145,12 @@ def place(file: Path, content: bytes) -> None:
         with suppress(OSError):
             aside.unlink()
         if isinstance(error, OSError):
-            raise RenderError(f"{file}: cannot be written: {error.strerror}; give a folder that can, with -o") from None
+            raise _cannot(file, error) from None
         raise
+
+
+def _cannot(file: Path, error: OSError) -> RenderError:
+    return RenderError(f"{file}: cannot be written: {error.strerror or error}; give a folder that can, with -o")
 
 
 def _holds(file: Path, content: bytes) -> bool:
@@ -105,33 +166,6 @@ def config_json(tables: Tables) -> bytes:
     return orjson.dumps(tables, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
-def read_base(file: Path, plan: Plan) -> tuple[str, Tables]:
-    """The running configuration to merge into, and the switch it belongs to (its own hostname)."""
-    try:
-        tables = orjson.loads(file.read_bytes())
-    except OSError as error:
-        raise InputError(
-            Problem(error.strerror or str(error), "give a config_db.json of the switch", str(file))
-        ) from None
-    except orjson.JSONDecodeError as error:
-        raise InputError(Problem(f"not JSON: {error}", "give a config_db.json of the switch", str(file))) from None
-    shaped = isinstance(tables, dict) and all(
-        isinstance(rows, dict) and all(isinstance(row, dict) for row in rows.values()) for rows in tables.values()
-    )
-    if not shaped:
-        raise InputError(Problem("not a config_db.json (table -> key -> field)", "take it off the switch", str(file)))
-    name = tables.get("DEVICE_METADATA", {}).get("localhost", {}).get("hostname")
-    if name not in plan.switches:
-        raise InputError(
-            Problem(
-                f"belongs to {name}, which is no switch of {plan.name}",
-                "give the file of one of its switches",
-                str(file),
-            )
-        )
-    return name, tables
-
-
 def _files(
     plan: Plan, templates: Path | None, running: tuple[str, Tables] | None, chosen: frozenset[str]
 ) -> Iterator[tuple[str, bytes]]:
@@ -139,10 +173,7 @@ def _files(
         if chosen and name not in chosen:
             continue
         config = render_switch(plan, name, templates)
-        tables = config.tables
-        if running is not None and running[0] == name:
-            tables = merged(tables, running[1])
-        yield f"{name}/config_db.json", config_json(tables)
+        yield f"{name}/config_db.json", config_json(running[1] if running and running[0] == name else config.tables)
         if config.frr is not None:
             yield f"{name}/frr.conf", config.frr.encode()
     yield from _host_files(plan, templates, chosen)
@@ -175,15 +206,17 @@ def _host_files(plan: Plan, templates: Path | None, chosen: frozenset[str]) -> I
 
 
 def _listed(out: Path) -> set[str]:
-    try:
-        listed = (out / _LIST).read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return set()
+    listed: list[str] = []
+    for name in (_LIST, _JOURNAL):
+        with suppress(OSError, UnicodeDecodeError):
+            listed += (out / name).read_text().splitlines()
     return {path for path in listed if path and not path.startswith("/") and ".." not in Path(path).parts}
 
 
 def _remove(out: Path, relative: str) -> None:
     file = out / relative
+    if file.is_dir() and not file.is_symlink():
+        return  # not what was written
     try:
         file.unlink(missing_ok=True)
         with suppress(OSError):

@@ -98,7 +98,7 @@ def test_empty_description_leaves_the_port_name_to_lldp(tmp_path: Path) -> None:
         ("config_db__qos_yaml", "map: null\n", r"qos.yaml: map: must be str, is None"),
         ("config_db__hash_yaml", "default: {ecmp_hash: [1]}\nroles: {}\n", r"ecmp_hash: must hold text only"),
         ("config_db__device_yaml", "metadata: {a: 1.5}\n", r"device.yaml: metadata.a: must be str or int, is 1.5"),
-        ("frr__frr_conf_j2", "hostname {{ nobody }}\n", r"frr.conf.j2: 'nobody' is undefined"),
+        ("frr__frr_conf_j2", "hostname {{ nobody }}\n", r"frr.conf.j2:1: 'nobody' is undefined"),
         ("frr__frr_conf_j2", "line\n{% if %}\n", r"frr.conf.j2:2: .*; mend the template"),
     ],
 )  # fmt: skip
