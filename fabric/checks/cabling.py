@@ -85,8 +85,8 @@ def _claim(view: View, seen: Cabling, story: Story, links: list[Link]) -> Claim:
     first = links[0] if links else None
     place = first.a if first is not None else story.observed[0][0]
     finding = Finding(
-        code="TOPO-01" if any(link.host for link in links) else "TOPO-02",
-        status=Status.UNKNOWN if doubtful else Status.FAIL,
+        code="TOPO-01" if any(end[0] in view.plan.hosts for end in ends) else "TOPO-02",
+        status=Status.UNKNOWN if doubtful else Status.FAIL if links else Status.WARN,
         severity=Severity.BLOCK if any(link.life is Life.SERVICE for link in links) else Severity.WARN,
         confidence=Confidence.WEAK if doubtful else grade,
         device=place[0],

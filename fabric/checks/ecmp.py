@@ -32,6 +32,7 @@ def judge(view: View) -> Judged:
         judged.passed += seen.passed
         judged.claims.extend(_claims(view, name, state, seen.losses))
         judged.claims.extend(_refused(view, name, seen))
+        judged.claims.extend(_waiting(view, name, seen.waiting))
         if seen.losses[RIB]:
             lost.append((name, seen.losses[RIB]))
     mute = _mute(view, routes, lost)
@@ -263,6 +264,33 @@ def _refused(view: View, name: str, seen: Seen) -> Iterator[Claim]:
                 ports=frozenset(),
                 status=status,
             )
+
+
+def _waiting(view: View, name: str, prefixes: list[str]) -> Iterator[Claim]:
+    """Selected routes that the ASIC has not confirmed (F067): a warning at first, a failure when it lasts.
+
+    route_check itself looks again after 15 s three times, so an earlier sample decides.
+    """
+    if not prefixes:
+        return
+    before, now = view.before(name), view.state(name)
+    late = []
+    if before is not None and before.rib is not None and now is not None and now.taken_at - before.taken_at >= 15:
+        rib = before.rib
+        late = [prefix for prefix in prefixes if prefix in rib and not rib[prefix].offloaded]
+    shown = late or prefixes
+    yield _claim(
+        view,
+        name,
+        Cause.ECMP,
+        layer=ASIC,
+        prefix=min(shown),
+        expected="every selected route offloaded, as others of this switch are",
+        observed=f"{name}: {_prefixes(shown)} not offloaded" + (", and not in the baseline either" if late else " yet"),
+        evidence="`show ip route json`: no `offloaded`; with suppress-fib-pending it is not announced until it is",
+        ports=frozenset(),
+        status=Status.FAIL if late else Status.WARN,
+    )
 
 
 def _far(view: View, name: str, port: str) -> str:

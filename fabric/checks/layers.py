@@ -55,6 +55,7 @@ class Seen:
     rejected: list[str] = field(default_factory=list)
     pending: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
     passed: int = 0
 
 
@@ -160,6 +161,8 @@ class _Reader:
         seen = Seen(expected, losses)
         origin, most = routes.origin, routes.most
         met = passed = 0
+        offloads = False
+        waiting: list[str] = []
         for prefix, route in rib:
             if route.protocol != "bgp":
                 continue
@@ -178,6 +181,10 @@ class _Reader:
                 # The kernel said no: what the layers below hold is older than the RIB and is not judged by it.
                 seen.refused.append(prefix)
                 continue
+            if route.offloaded:
+                offloads = True
+            elif not route.failed:
+                waiting.append(prefix)
             if route.failed:
                 seen.rejected.append(prefix)
             elif route.queued:
@@ -205,6 +212,8 @@ class _Reader:
                     known = losses[RIB].missing.get(prefix)
                     _compare(losses[layer], prefix, below, above, have if known is None else have | known)
                 upper = below
+        if offloads:
+            seen.waiting = waiting  # A switch that never says offloaded does not track it.
         seen.passed = passed
         if some_of is not None:
             self._gone(seen, some_of)

@@ -75,7 +75,7 @@ def observe(view: View) -> Cabling:
             cabling.grade[end] = seen.grade
             if seen.note:
                 cabling.notes[end] = seen.note
-        else:
+        elif not _is_reserved(view, end, far):
             sees[end] = seen
     _host_side(view, neighbours, hears_right, sees, cabling)
     _pair_up(view, hears_right, sees, cabling)
@@ -137,6 +137,12 @@ def _as_planned(view: View, end: End, row: LldpNeighbour) -> bool:
     if mac is not None:
         return row.port_id.lower() == mac.lower()
     return row.port_subtype == "mac" and row.port_description in (far_port.netdev, far_port.name)
+
+
+def _is_reserved(view: View, end: End, far: End) -> bool:
+    """Whether this is a place kept for that NIC, which has no cable in the Plan yet: early, not wrong."""
+    planned = view.plan.port(*end)
+    return planned is not None and planned.cable is None and (planned.peer_device, planned.peer_port) == far
 
 
 def _settle(view: View, neighbours: Neighbours, end: End, rows: list[LldpNeighbour], cabling: Cabling) -> Seen | None:

@@ -504,6 +504,30 @@ def test_spare_places_are_not_missing() -> None:
     assert judged(plan, Synthetic(plan).snapshot()).findings == ()
 
 
+def test_a_reserve_node_plugged_in_early_is_not_wrong_and_a_stray_cable_warns() -> None:
+    fabric = Synthetic(clos(rails=4, nodes=4))
+    plan = fabric.plan
+    spare = plan.switches["p1-l2"].ports["Ethernet16"]
+    ports = {**plan.switches["p1-l2"].ports}
+    ports["Ethernet16"] = dataclasses.replace(spare, peer_device="gpu005", peer_port="rail2")
+    hosts = dict(plan.hosts)
+    nic = dataclasses.replace(hosts["gpu004"].nics["rail2"], switch_port="Ethernet16", cable=None)
+    hosts["gpu005"] = dataclasses.replace(
+        hosts["gpu004"], name="gpu005", place=4, state=LifeState.PLANNED, nics={"rail2": nic}
+    )
+    switches = {**plan.switches, "p1-l2": dataclasses.replace(plan.switches["p1-l2"], ports=ports)}
+    plan = dataclasses.replace(plan, hosts=hosts, switches=switches)
+    for where_, expected in (("p1-l2:Ethernet16", []), ("p1-l1:Ethernet16", [("TOPO-01", "warn")])):
+        device, _, port = where_.partition(":")
+        snapshot = fabric.snapshot()
+        state = snapshot.switches[device]
+        row_ = LldpNeighbour(port, "gpu005", "02:aa:00:00:00:01", "mac", "rail2", "ifname")
+        live = {**(state.ports or {}), port: dataclasses.replace((state.ports or {})[port], oper_up=True)}
+        changed = dataclasses.replace(state, lldp=(*(state.lldp or ()), row_), ports=live)
+        report = judged(plan, dataclasses.replace(snapshot, switches={**snapshot.switches, device: changed}))
+        assert top(report) == expected
+
+
 def test_a_host_out_of_service_is_known_down() -> None:
     plan = small().plan
     hosts = dict(plan.hosts)

@@ -14,7 +14,7 @@ from fabric.values.plan import Plan
 from fabric.values.snapshot import FibRoute, Neighbour, NextHop, Snapshot
 from fabric.whatif.faults import BgpdDown, Cut, Dead, LoseNextHop, LoseRoute, SessionDown, StaleGroups
 from fabric.whatif.synthetic import Synthetic, place
-from tests.checks.bench import everything, judge, judged, only, small, top, two_pods
+from tests.checks.bench import BEFORE, everything, judge, judged, only, small, top, two_pods
 from tests.whatif.clos import clos
 
 PREFIX = "10.101.3.0/25"
@@ -135,6 +135,25 @@ def test_F067_rejected_and_queued_routes_are_told_from_good_ones() -> None:
     assert "rejected by the forwarding layer" in (only(judged(fabric.plan, rejected)).observed or "")
     waiting = routed(fabric.snapshot(), "p1-l0", "rib", PREFIX, queued=True)
     assert only(judged(fabric.plan, waiting)).status is Status.WARN
+
+
+def test_F067_a_route_that_is_not_offloaded_warns_and_fails_when_it_lasts() -> None:
+    fabric = small()
+    slow = routed(fabric.snapshot(), "p1-l0", "rib", PREFIX, offloaded=None)
+    finding = only(judged(fabric.plan, slow))
+    assert (finding.code, finding.status) == ("BGP-03", Status.WARN)
+    assert f"{PREFIX} not offloaded yet" in (finding.observed or "")
+    before = routed(fabric.snapshot(at=BEFORE), "p1-l0", "rib", PREFIX, offloaded=None)
+    assert only(judged(fabric.plan, slow, baseline=before)).status is Status.FAIL
+
+
+def test_a_switch_that_does_not_track_offloading_is_not_judged_by_it() -> None:
+    fabric = small()
+    rib = {
+        prefix: dataclasses.replace(route, offloaded=None)
+        for prefix, route in (fabric.snapshot().switches["p1-l0"].rib or {}).items()
+    }
+    assert judged(fabric.plan, edit(fabric.snapshot(), "p1-l0", rib=rib)).findings == ()
 
 
 def test_F069_a_route_that_is_not_installed_fails() -> None:
