@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and two writers of one folder take turns.
+"""Files are read to a limit and appear whole or not at all, and two writers of one folder take turns.
 
 Standard library only. A target that is no regular file (`/dev/stdout`, a pipe) is written to, never replaced, and a
 symbolic link stays one.
@@ -49,6 +49,20 @@ def write_whole(path: Path, data: str | bytes, remedy: str = "give a folder that
     finally:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+
+
+def read_bounded(path: Path, most: int, remedy: str = "check the path") -> bytes:
+    """A file's bytes, at most `most`: a device or a pipe has no size and must not fill the memory. InputError when it
+    is larger or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(most + 1)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InputError(Problem(f"cannot be read: {why}", remedy, file=str(path))) from None
+    if len(data) > most:
+        raise InputError(Problem(f"is larger than {most} bytes", remedy, file=str(path)))
+    return data
 
 
 def _as_before(temporary: str, before: os.stat_result | None) -> None:

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabric.errors import InputError, Problem
+from fabric.files import read_bounded
 from fabric.values.device_config import DeviceConfig, Row, Tables
 from fabric.values.snapshot import SwitchState
+
+_MOST = 1 << 26  # bytes of a CONFIG_DB; a large one is 2 MB
 
 Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 
@@ -143,8 +146,11 @@ def of_folder(folder: Path) -> list[SeenSwitch]:
     files += [(path.stem, path) for path in sorted(folder.glob("*.json"))]
     for name, path in files:
         try:
-            tables = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError) as error:
+            tables = json.loads(read_bounded(path, _MOST))
+        except InputError as error:
+            problems.extend(error.problems)
+            continue
+        except (ValueError, RecursionError) as error:
             problems.append(Problem(f"not JSON: {error}", "give CONFIG_DB as SONiC saves it", file=str(path)))
             continue
         if not _is_config(tables):

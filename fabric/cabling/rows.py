@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
+from fabric.errors import InputError, Problem
 from fabric.values.plan import HostPlan, Network, Plan, PlannedCable, PlannedNic, PlannedPort, PortUse, SwitchPlan
 
 
@@ -71,7 +72,18 @@ COLUMNS = (
 def cable_rows(
     plan: Plan, network: Network | None = None, pod: int | None = None, device: str | None = None
 ) -> list[CableRow]:
-    """Rows of the Plan's cables in order of their ends, those of one network, pod or device where given."""
+    """Rows of the Plan's cables in order of their ends, those of one network, pod or device where given.
+
+    InputError when the Plan has no such network, pod or device: an empty list would read as "nothing to plug".
+    """
+    there = (
+        (network, "network", {cable.network for cable in plan.cables.values()}),
+        (pod, "pod", {switch.pod for switch in plan.switches.values()}),
+        (device, "device", plan.switches.keys() | plan.hosts.keys()),
+    )
+    for wanted, what, known in there:
+        if wanted is not None and wanted not in known:
+            raise InputError(Problem(f"{plan.name} has no {what} {wanted}", "leave the option out to see all"))
     rows = [
         _row(plan, cable)
         for cable in plan.cables.values()

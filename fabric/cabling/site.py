@@ -8,12 +8,14 @@ spelling of the alias, NICs by name, HCA or netdev. Speeds are Mb/s where the nu
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from fabric.errors import InputError, Problem
+from fabric.files import read_bounded
 from fabric.values.plan import Plan, PlannedCable, cable_name
 
 _NAMES = {
@@ -25,6 +27,8 @@ _NAMES = {
     "length": ("length_m", "length"),
     "autoneg": ("autoneg",),
 }
+# 300,000 cables of a list with every column we write are 120 MB.
+_MOST = 1 << 28
 _HOST_NAMES = ("hostname", "device", "name")
 _ON, _OFF = {"on", "true", "yes", "1"}, {"off", "false", "no", "0"}
 
@@ -193,13 +197,11 @@ def _spellings(plan: Plan) -> dict[str, dict[str, str]]:
 
 def _table(path: Path) -> tuple[list[list[str]], list[str], list[int]]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise InputError(Problem(f"cannot be read: {error.strerror}", "give a CSV file", file=str(path))) from None
+        text = read_bounded(path, _MOST, "give a CSV file").decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(Problem("not UTF-8 text", "save it as CSV (UTF-8)", file=path.name)) from None
     head = text.split("\n", 1)[0]
-    reader = csv.reader(text.splitlines(), delimiter=";" if head.count(";") > head.count(",") else ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count))
     table: list[list[str]] = []
     lines: list[int] = []
     try:

@@ -41,6 +41,8 @@ def command(
     from fabric.values.codec import dumps
     from fabric.values.plan import Network
 
+    if site is not None and (output is not None or labels or network or pod is not None or device is not None):
+        raise InputError(Problem("--compare looks at the whole list and writes no plan", "leave the other options out"))
     plan = load_plan(intent, state=state)
     if site is not None:
         differences = compare(plan, read_site(site, devices), site.name)
@@ -49,8 +51,6 @@ def command(
         else:
             click.echo(differences_text(differences, site.name, len(plan.cables)), nl=False)
         return 1 if differences else 0
-    if device is not None and device not in plan.switches and device not in plan.hosts:
-        raise InputError(Problem(f"no device {device} in {plan.name}", "see railfab cables INTENT"))
     rows = cable_rows(plan, Network(network) if network else None, pod, device)
     if output is not None:
         write_plan(output, rows, plan.name, plan.notes, labels)

@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from fabric.errors import InputError, Problem
+from fabric.files import read_bounded
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_DEPTH = 40
@@ -151,19 +152,11 @@ def _read(path: Path, problems: list[Problem], chain: tuple[Path, ...], count: l
 
 
 def _bytes(path: Path, problems: list[Problem]) -> bytes | None:
-    where = str(path)
     try:
-        # Bounded by what is read, not by what the file says of itself: a pipe or a device has no size.
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        problems.append(Problem(f"cannot be read: {why}", "check the path", file=where))
+        return read_bounded(path, MAX_BYTES)
+    except InputError as error:
+        problems.extend(error.problems)
         return None
-    if len(data) > MAX_BYTES:
-        problems.append(Problem(f"is larger than {MAX_BYTES} bytes", "such a file is a page or two", file=where))
-        return None
-    return data
 
 
 def _over(base: Node, top: Node) -> Node:

@@ -135,3 +135,23 @@ def test_verb(tree: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "0 missing" in capsys.readouterr().out
     assert run(["cables", intent, "--device", "nobody"]) == 2
     assert run(["cables", intent, "-o", str(tmp_path / "plan.doc")]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--pod", "9"], "lab has no pod 9"),
+        (["--pod", "-1"], "lab has no pod -1"),
+        (["--network", "storage"], "lab has no network storage"),
+        (["--device", "gpu999"], "lab has no device gpu999"),
+        (["--compare", "x.csv", "-o", "y.csv"], "--compare looks at the whole list"),
+        (["--compare", "x.csv", "--pod", "1"], "--compare looks at the whole list"),
+    ],
+)
+def test_an_empty_list_is_never_nothing_to_plug(
+    tree: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
+) -> None:
+    assert run(["cables", str(tree / "topology" / "lab.yaml"), *options]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err
+    assert captured.out == ""

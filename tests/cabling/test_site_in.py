@@ -161,3 +161,18 @@ def test_our_own_plan_in_any_order_has_no_difference(lab: Plan, tmp_path: Path, 
     path = tmp_path / "own.csv"
     path.write_text("\n".join([lines[0], *body]) + "\n")
     assert compare(lab, read_site(path), path.name) == []
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_separators_line_ends_and_marks_of_spreadsheets(lab: Plan, tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "site.csv"
+    rows = [["a_device", "a_port", "b_device", "b_port", "note"]]
+    rows += [[c.a_device, c.a_port, c.b_device, c.b_port, '"two\nlines"'] for c in lab.cables.values()]
+    path.write_bytes(b"\xef\xbb\xbf" + "".join(separator.join(row) + "\r\n" for row in rows).encode())
+    assert compare(lab, read_site(path), "site.csv") == []
+
+
+def test_a_list_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fabric.cabling.site._MOST", 1000)
+    with pytest.raises(InputError, match=r"/dev/zero: is larger than 1000 bytes"):
+        read_site(Path("/dev/zero"))

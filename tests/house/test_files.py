@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fabric.errors import InputError
-from fabric.files import turn, write_whole
+from fabric.files import read_bounded, turn, write_whole
 
 
 def test_text_and_bytes_are_written(tmp_path: Path) -> None:
@@ -128,3 +128,14 @@ def test_a_folder_is_made_for_a_turn(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot be used: .*; elsewhere"), turn(tmp_path / "file", "elsewhere"):
         pytest.fail("a file is no folder")
+
+
+def test_reading_has_a_limit(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"12345")
+    assert read_bounded(path, 5) == b"12345"
+    with pytest.raises(InputError, match=r"a: is larger than 4 bytes"):
+        read_bounded(path, 4)
+    for wrong in (tmp_path, tmp_path / "nosuch", Path("a\0b")):
+        with pytest.raises(InputError, match="cannot be read"):
+            read_bounded(wrong, 4)

@@ -145,8 +145,10 @@ def test_a_missing_file_and_a_directory_are_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "words"),
     [
-        ({"a.yaml": "include: b.yaml\nname: x\n", "b.yaml": "hello\n"}, "a.yaml:1: include: include 'b.yaml' is no mapping"),
-        ({"a.yaml": "include: b.yaml\n", "b.yaml": "include: a.yaml\n"}, "b.yaml:1: include: include 'a.yaml' includes itself"),
+        ({"a.yaml": "include: b.yaml\nname: x\n", "b.yaml": "hello\n"},
+         "a.yaml:1: include: include 'b.yaml' is no mapping"),
+        ({"a.yaml": "include: b.yaml\n", "b.yaml": "include: a.yaml\n"},
+         "b.yaml:1: include: include 'a.yaml' includes itself"),
         ({"a.yaml": "include: b.yaml\n"}, "b.yaml: cannot be read: No such file or directory"),
         ({"a.yaml": "include: b.yaml\n", "b.yaml": ""}, "b.yaml: the file is empty"),
         ({"a.yaml": "name: x\n<<<<<<< HEAD\n"}, "a.yaml:2: a merge that was not finished: <<<<<<<; decide between"),
