@@ -13,11 +13,9 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from fabric.errors import RenderError
 from fabric.render.device import bare, version_of, with_prefix
-from fabric.render.operator_yaml import loader
+from fabric.render.guard import RESERVED_TABLES, Bounds, guard
 from fabric.render.order import natural
 from fabric.render.policy import Templates, templates
 from fabric.values.device_config import HostFiles
@@ -31,7 +29,6 @@ _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 _DEFAULTS = {4: "0.0.0.0/0", 6: "::/0"}
 # A rail as addresses see it: rail and plane of the leaf, and IP version.
 _Rail = tuple[int | None, int | None, int]
-_RESERVED_TABLES = frozenset((0, 253, 254, 255))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +83,8 @@ class HostRenderer:
         self.classes = files.host_classes
         self._alike: dict[tuple[object, ...], Mapping[str, str]] = {}
         self._prefixes = rail_prefixes(plan)
+        self._own_templates = files.changed("host/*.j2")
+        self._kept_away = (ip_network(plan.services.mgmt_network),)
 
     def files(self, name: str) -> HostFiles:
         """All files of host `name`; see `render_hosts`."""
@@ -105,9 +104,12 @@ class HostRenderer:
             return {}, {}
         alike = (host.host_class, tuple((nic.device, nic.hca, nic.pci, nic.mtu) for nic in nics))
         own = dict(self._network(host, policy, nics))
+        bounds = Bounds(frozenset(nic.device for nic in nics), frozenset(policy["management"]), self._kept_away)
         if alike not in self._alike:
-            guard(name, frozenset(nic.device for nic in nics), own)
             self._alike[alike] = dict(self._shared(host, policy, nics))
+            guard(name, bounds, {**own, **self._alike[alike]})
+        elif self._own_templates:
+            guard(name, bounds, own)  # railfab's own are the same for all; another's may tell hosts apart
         return own, self._alike[alike]
 
     def _nics(self, host: HostPlan, policy: Mapping[str, Any]) -> tuple[NicFiles, ...]:
@@ -143,7 +145,7 @@ class HostRenderer:
         if nic.mtu > self.plan.qos.mtu:
             raise RenderError(f"{what}: MTU {nic.mtu} is above the switches' {self.plan.qos.mtu}")
         table = policy["table_base"] + place
-        if table in _RESERVED_TABLES:
+        if table in RESERVED_TABLES:
             raise RenderError(f"{what}: routing table {table} is the kernel's own; choose another table_base")
         routes, rules = self._ways(nic, table, served, policy["rail_routes"])
         return NicFiles(
@@ -252,59 +254,6 @@ def rail_prefixes(plan: Plan) -> dict[_Rail, tuple[str, ...]]:
                 "correct the host pools of the intent"
             )
     return {rail: tuple(map(str, sorted(networks))) for rail, networks in found.items()}
-
-
-def guard(host: str, devices: frozenset[str], files: Mapping[str, str]) -> None:
-    """Refuse network files that name another interface, or put a default route into the main table."""
-    for path, text in files.items():
-        problem = _netplan_problem(text, devices) if path.endswith(".yaml") else _networkd_problem(path, text, devices)
-        if problem:
-            raise RenderError(f"{host}: {path}: {problem}; host files touch rail NICs only, correct the template")
-
-
-def _netplan_problem(text: str, devices: frozenset[str]) -> str | None:
-    try:
-        content = yaml.load(text, Loader=loader())  # noqa: S506 - a safe loader, in C
-        network = dict(content["network"])
-        nics = network.pop("ethernets")
-        network.pop("version")
-        if network:
-            return f"has {', '.join(sorted(network))}"
-        for device, nic in nics.items():
-            if device not in devices:
-                return f"names {device}"
-            if "gateway4" in nic or "gateway6" in nic or nic.get("dhcp4") is not False or nic.get("dhcp6") is not False:
-                return f"{device} could take a default route (gateway or DHCP)"
-            for route in nic.get("routes", ()):
-                if route["to"] in ("default", *_DEFAULTS.values()) and route.get("table") in (None, *_RESERVED_TABLES):
-                    return f"{device} would change the default route"
-    except (yaml.YAMLError, KeyError, TypeError, AttributeError, ValueError) as error:
-        return f"is no netplan file ({type(error).__name__}: {error})"
-    return None
-
-
-def _networkd_problem(path: str, text: str, devices: frozenset[str]) -> str | None:
-    sections: list[tuple[str, dict[str, str]]] = []
-    for line in text.splitlines():
-        if line.startswith("["):
-            sections.append((line.strip("[]"), {}))
-        elif "=" in line and not line.startswith(("#", ";")):
-            if not sections:
-                return "has a setting outside any section"
-            key, _, value = line.partition("=")
-            sections[-1][1][key.strip()] = value.strip()
-    for section, settings in sections:
-        if path.endswith(".network") and section == "Match" and settings.get("Name") not in devices:
-            return f"matches {settings.get('Name')}"
-        if path.endswith(".link") and section == "Link" and settings.get("Name") not in devices:
-            return f"renames to {settings.get('Name')}"
-        if section == "Network" and ("Gateway" in settings or settings.get("DHCP") != "no"):
-            return "could take a default route (gateway or DHCP)"
-        if section == "Route" and settings.get("Destination") in (None, *_DEFAULTS.values()):
-            table = settings.get("Table", "main")
-            if not table.isdigit() or int(table) in _RESERVED_TABLES:
-                return "would change the default route"
-    return None
 
 
 @functools.cache

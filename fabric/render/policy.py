@@ -51,9 +51,10 @@ class Templates:
                 raise InputError(Problem("is no file, or leads to none", "give a file, or take it away", str(file)))
         return None
 
-    def changed(self, prefix: str) -> bool:
-        """Whether an operator's folder has anything of its own below this folder of templates/."""
-        return len(self.folders) > 1 and ((self.folders[0] / prefix).exists() or (self.folders[0] / INCLUDED).exists())
+    def changed(self, pattern: str) -> bool:
+        """Whether an operator's folder has such files, or anything that templates may include."""
+        mine = self.folders[0]
+        return len(self.folders) > 1 and (any(mine.glob(pattern)) or (mine / INCLUDED).is_dir())
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
         """What `make` gives, made at the first call for `name`."""

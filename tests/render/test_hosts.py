@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import pytest
 import yaml
 
 from fabric.errors import InputError, RenderError
-from fabric.render import render_hosts, render_switch
-from fabric.render.hosts import guard
+from fabric.render import render_hosts, render_switch, write
+from fabric.render.guard import Bounds, guard
 from fabric.values.plan import HostPlan, LifeState, Plan, PlannedNic, Services
 from tests.render.plans import plan, qos
 
 NETPLAN = "etc/netplan/60-railfab.yaml"
+RAIL0 = Bounds(frozenset(("rail0",)), frozenset(("eth0",)), (ip_network("172.31.0.0/16"),))
 UNIT = "etc/systemd/system/railfab-roce.service"
 
 
@@ -159,7 +161,15 @@ def test_no_route_over_the_default_or_management(prefix: str) -> None:
         files(replace(of, switches={**of.switches, "p1-l0": leaf}))
 
 
-NETPLAN_BASE = {"dhcp4": False, "dhcp6": False}
+NETPLAN_BASE = {"dhcp4": False, "dhcp6": False, "accept-ra": False}
+
+
+def way(**route: object) -> dict[str, Any]:
+    return {"ethernets": {"rail0": {**NETPLAN_BASE, "routes": [route]}}}
+
+
+def rule(**settings: object) -> dict[str, Any]:
+    return {"ethernets": {"rail0": {**NETPLAN_BASE, "routing-policy": [settings]}}}
 
 
 @pytest.mark.parametrize(
@@ -172,12 +182,25 @@ NETPLAN_BASE = {"dhcp4": False, "dhcp6": False}
         ({"ethernets": {"rail0": {**NETPLAN_BASE, "routes": [{"to": "default", "via": "192.0.2.1"}]}}}, "would change"),
         ({"ethernets": {"rail0": {**NETPLAN_BASE, "routes": [{"to": "::/0", "table": 254}]}}}, "would change"),
         ({"ethernets": ["rail0"]}, "is no netplan file"),
+        ({"ethernets": {"rail0": {**NETPLAN_BASE, "accept-ra": True}}}, "could take a default route"),
+        ({"ethernets": {"rail0": {"dhcp4": False, "dhcp6": False}}}, "accept-ra must be false"),
+        ({"ethernets": {"rail0": {**NETPLAN_BASE, "match": {"name": "eth0"}}}}, "could be another interface"),
+        (way(to="0/0", via="192.0.2.1"), "would change the default route"),
+        (way(to="0.0.0.0/1", via="192.0.2.1"), "the default route in all but name"),
+        (way(to="2000::/3", via="fe80::1"), "the default route in all but name"),
+        (way(to="172.31.4.0/24", via="192.0.2.1"), "the way to management"),
+        (way(to="nowhere", via="192.0.2.1"), "is no netplan file"),
+        (rule(table=1000, priority=1000), "what is not its own .*from anywhere"),
+        ({"ethernets": {"rail0": {**NETPLAN_BASE, "routing-policy": [{"from": "0.0.0.0/0"}]}}}, "what is not its own"),
+        (rule(**{"from": "172.31.0.9/32", "table": 1000, "priority": 1000}), "what is from management"),
+        (rule(**{"from": "10.101.0.1/32", "table": 1000, "priority": 40000}), "does not come before the main table"),
+        (rule(**{"from": "10.101.0.1/32", "table": 1000}), "does not come before the main table"),
     ],
 )
 def test_guard_reads_what_an_operators_template_made(content: dict[str, Any], why: str) -> None:
     text = yaml.safe_dump({"network": {"version": 2, **content}})
     with pytest.raises(RenderError, match=why):
-        guard("gpu001", frozenset(("rail0",)), {NETPLAN: text})
+        guard("gpu001", RAIL0, {NETPLAN: text})
 
 
 @pytest.mark.parametrize(
@@ -190,11 +213,21 @@ def test_guard_reads_what_an_operators_template_made(content: dict[str, Any], wh
         ("[Match]\nName=rail0\n[Route]\nGateway=192.0.2.1\n", "would change the default route"),
         ("[Match]\nName=rail0\n[Route]\nDestination=0.0.0.0/0\nTable=main\n", "would change the default route"),
         ("Name=rail0\n", "outside any section"),
+        ("[Network]\nDHCP=no\nIPv6AcceptRA=no\n", "matches every interface"),
+        ("[Match]\n[Network]\nDHCP=no\nIPv6AcceptRA=no\n", "matches every interface"),
+        ("[Match]\nName=rail0\nMACAddress=02:00:5e:00:00:01\n", "matches rail0, 02:00"),
+        ("[Match]\nMACAddress=02:00:5e:00:00:01\n", "matches 02:00"),
+        ("[Match]\nName=rail0\n[Network]\nDHCP=no\n", "IPv6AcceptRA"),
+        ("[Match]\nName=rail0\n", r"no \[Network\]"),
+        ("[Match]\nName=rail0\n[Route]\nDestination=128.0.0.0/1\n", "default route in all but name"),
+        ("[Match]\nName=rail0\n[Route]\nDestination=10.1.0.0/16\nDestination=::/0\n", "a setting twice"),
+        ("[Match]\nName=rail0\n[Route]\nDestination=here\n", "is no networkd file"),
+        ("[Match]\nName=rail0\n[RoutingPolicyRule]\nTable=1000\nPriority=1000\n", "from anywhere"),
     ],
 )
 def test_guard_reads_networkd(text: str, why: str) -> None:
     with pytest.raises(RenderError, match=why):
-        guard("gpu001", frozenset(("rail0",)), {"etc/systemd/network/60-railfab-rail0.network": text})
+        guard("gpu001", RAIL0, {"etc/systemd/network/60-railfab-rail0.network": text})
 
 
 def test_an_overlay_that_goes_for_the_default_route_is_refused(tmp_path: Path) -> None:
@@ -203,6 +236,47 @@ def test_an_overlay_that_goes_for_the_default_route_is_refused(tmp_path: Path) -
     (tmp_path / "host/netplan.yaml.j2").write_text(ours.replace(", table: {{ route.table }}", ""))
     with pytest.raises(RenderError, match="would change the default route"):
         files(plan(), templates=tmp_path)
+
+
+def test_an_overlay_that_goes_wrong_for_one_host_is_refused(tmp_path: Path) -> None:
+    """Each host's file is read when the template is the operator's: it may tell hosts apart."""
+    (tmp_path / "host").mkdir()
+    ours = (Path(__file__).parents[2] / "templates/host/netplan.yaml.j2").read_text()
+    bad = ours.replace("dhcp4: false", "dhcp4: {{ 'true' if host == 'gpu002' else 'false' }}")
+    (tmp_path / "host/netplan.yaml.j2").write_text(bad)
+    with pytest.raises(RenderError, match=r"gpu002: .*could take a default route"):
+        write(plan(), tmp_path / "out", templates=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "why"),
+    [
+        ("etc/sysctl.d/60-railfab.conf", "net.ipv4.conf.all.rp_filter = 0\n", "not of a rail NIC alone"),
+        ("etc/sysctl.d/60-railfab.conf", "net.ipv4.conf.eth0.arp_ignore = 1\n", "not of a rail NIC alone"),
+        ("etc/sysctl.d/60-railfab.conf", "net.ipv4.ip_forward = 1\n", "sets net.ipv4.ip_forward"),
+        ("etc/systemd/system/railfab-roce.service", "ExecStart=/usr/bin/mlnx_qos -i eth0\n", "names eth0"),
+        ("usr/local/sbin/railfab-nic-firmware", "mlxconfig -d eth0 set X=0\n", "names eth0"),
+        ("etc/systemd/network/10-railfab-rail0.link", "[Match]\nPath=pci-0\n[Link]\nName=eth0\n", "renames to eth0"),
+        ("etc/systemd/network/10-railfab-rail0.link", "[Link]\nName=rail0\n", "matches every interface"),
+    ],
+)
+def test_guard_reads_what_runs_on_the_host(path: str, text: str, why: str) -> None:
+    with pytest.raises(RenderError, match=why):
+        guard("gpu001", RAIL0, {path: text})
+
+
+def test_guard_lets_pass_what_names_management_and_touches_nothing() -> None:
+    """NCCL's bootstrap is the management network; lldpd may leave it out."""
+    guard("gpu001", RAIL0, {"etc/nccl.conf": "NCCL_SOCKET_IFNAME=eth0\n", "etc/lldpd.d/railfab.conf": "x !eth0\n"})
+    guard("gpu001", RAIL0, {"etc/sysctl.d/60-railfab.conf": "# ours\nnet.ipv4.conf.rail0.arp_ignore = 1\n\n"})
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("table_base", 0), ("table_base", 40000), ("qps", 0), ("timeout", 99), ("gid_index", -1)]
+)
+def test_figures_out_of_bounds(setting: str, value: int, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"{setting}: must be a whole number from"):
+        files(plan(), templates=with_class(tmp_path, **{setting: value}))
 
 
 def test_ipv6_keeps_its_link_local_address() -> None:
