@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 @click.option("--accept-impact", multiple=True, metavar="SWITCH", help="Hit the jobs below this one; may repeat.")
 @click.option("--accept-mixed", is_flag=True, help="Roll a change that is harmful while only half the fabric has it.")
 @click.option("--break-lock", is_flag=True, help="Take over the lock of another run that is dead.")
+@click.option(
+    "--confirm", type=click.IntRange(min=5), metavar="SECONDS", help="A switch undoes what is not confirmed by then."
+)
 @click.option("--no-confirm", is_flag=True, help="Do not arm the timer by which a switch undoes an unconfirmed change.")
 @click.option("--no-health", is_flag=True, help="Do not check the fabric after each wave.")
 @click.option("--deadline", type=click.IntRange(min=30), metavar="SECONDS", help="The whole run's; default 6 hours.")
@@ -40,6 +43,7 @@ def command(
     accept_impact: tuple[str, ...],
     accept_mixed: bool,
     break_lock: bool,
+    confirm: int | None,
     no_confirm: bool,
     no_health: bool,
     deadline: int | None,
@@ -61,6 +65,7 @@ def command(
     from fabric.deploy.over_ssh import nornir_of, switches_of
     from fabric.deploy.record import named_run, plan_of_run
     from fabric.deploy.report import plan_text, run_document, run_text, sentence
+    from fabric.deploy.switch import Deadlines
     from fabric.gate.nodes import expand
     from fabric.state import state_paths
     from fabric.transport.login import Login, terminal_prompt
@@ -84,7 +89,9 @@ def command(
     switches_of(plan, [*only, *accept_impact])
     if only:
         active = [name for name in active if name in only]
+    deadlines = Deadlines() if confirm is None else Deadlines(confirm=confirm)
     options = Options(
+        deadlines=deadlines,
         break_lock=break_lock,
         commit_confirm=not no_confirm,
         only=frozenset(only) if only else None,

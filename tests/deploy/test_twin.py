@@ -1,0 +1,302 @@
+"""Pushing to the twin: what was predicted is what netlink and FRR show, and what goes wrong comes right again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabric import lab
+from tests.twin_fixtures import LabTwin, wait
+
+pytestmark = [pytest.mark.twin, pytest.mark.slow]
+_TREE = str(Path(__file__).resolve().parents[2])
+
+
+@dataclass
+class Push:
+    """The twin and the commands of a push on it."""
+
+    twin: LabTwin
+    folder: Path
+
+    @property
+    def intent(self) -> str:
+        return str(self.twin.intent)
+
+    def railfab(self, verb: str, *words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", "from fabric.cli.entry import main; main()", verb, *words]
+        return self.twin.outside("env", f"PYTHONPATH={_TREE}", *command)
+
+    def start(self, verb: str, *words: str) -> subprocess.Popen[str]:
+        """The same, running on its own."""
+        before, environment = lab.management(self.twin.folder)
+        command = [*before, sys.executable, "-c", "from fabric.cli.entry import main; main()", verb, *words]
+        environment = {**environment, "PYTHONPATH": _TREE}
+        return subprocess.Popen(
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def plan(self, alterations: dict[str, Any]) -> tuple[dict[str, Any], str]:
+        """Plan with alterations of what must be: (what is predicted a switch, the plan's file)."""
+        given, out = self.folder / "alter.json", self.folder / f"plan-{time.time_ns()}.json"
+        given.write_text(json.dumps(alterations))
+        words = (sys.executable, "-m", "tests.deploy.twin_plan", self.intent, str(given), str(out))
+        done = self.twin.outside("env", f"PYTHONPATH={_TREE}", *words)
+        assert done.returncode == 0, done.stderr
+        predicted: dict[str, Any] = json.loads(done.stdout)
+        return predicted, str(out)
+
+    def apply(self, plan: str, *words: str) -> dict[str, Any]:
+        done = self.railfab("apply", plan, "--yes", "--json", *words)
+        assert done.stdout.startswith("{"), done.stderr
+        data: dict[str, Any] = json.loads(done.stdout)
+        return {**data, "rc": done.returncode, "by": {one["name"]: one for one in data["devices"]}}
+
+    def put_back(self) -> None:
+        done = self.railfab("rollback", "last", "--intent", self.intent, "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.settled()
+
+    def settled(self) -> None:
+        wait(self.twin.converged, 60, "the twin to converge")
+
+    def counts(self, switch: str) -> tuple[dict[str, int], dict[str, int], str]:
+        """Carrier losses by port as netlink counts them, session losses by peer as FRR does, and bgpd's pid."""
+        text = self.twin.run(
+            switch, "sh", "-c", "cd /sys/class/net; for n in Ethernet*; do echo $n $(cat $n/carrier_down_count); done"
+        )
+        ports = {line.split()[0]: int(line.split()[1]) for line in text.splitlines()}
+        neighbours = json.loads(self.twin.run(switch, "vtysh", "-c", "show bgp neighbors json"))
+        sessions = {peer: int(row["connectionsDropped"]) for peer, row in neighbours.items() if "." in peer}
+        return ports, sessions, self.twin.run(switch, "cat", "/run/frr/bgpd.pid").strip()
+
+    def seen(self, switch: str, before: tuple[dict[str, int], dict[str, int], str]) -> tuple[set[str], set[str], bool]:
+        """(ports that lost carrier, sessions that were lost, whether bgpd is another one) since `before`."""
+        ports, sessions, pid = self.counts(switch)
+        again = pid != before[2]
+        lost = {peer for peer, count in sessions.items() if count > (0 if again else before[1].get(peer, 0))}
+        return {port for port, count in ports.items() if count > before[0].get(port, 0)}, lost, again
+
+
+@pytest.fixture
+def push(lab_twin: LabTwin, tmp_path: Path) -> Iterator[Push]:
+    made = Push(lab_twin, tmp_path)
+    made.settled()
+    yield made
+    for name in lab_twin.plan.switches:
+        lab_twin.process(name, "sh", "-c", "rm -f /run/railfab.lock /etc/sonic/railfab/pending.json")
+    made.settled()
+
+
+UPLINK = "Ethernet256"
+
+
+def test_a_configured_twin_has_nothing_to_do(push: Push) -> None:
+    done = push.railfab("plan", push.intent, "--json")
+    data = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert data["summary"]["unchanged"] == 6, [device["changes"][:3] for device in data["devices"]]
+    assert push.railfab("drift", push.intent).returncode == 0
+
+
+@dataclass(frozen=True)
+class Case:
+    """One change of one switch, its class, and whether the fabric is well with it."""
+
+    impact: str
+    rows: tuple[Any, ...] = ()
+    frr: tuple[Any, ...] = ()
+    switch: str = "p1-l0"
+    well: bool = True
+
+
+CASES = {
+    "description": Case("HITLESS", rows=(("PORT", UPLINK, {"description": "text"}),)),
+    "timer of the group": Case("HITLESS", frr=(("timers connect 10", "timers connect 7"),)),
+    "keepalive and hold": Case("HITLESS", frr=(("timers bgp 3 9", "timers bgp 4 12"),)),
+    "one neighbour's timer": Case(
+        "HITLESS", frr=(("neighbor 10.254.0.1 description", "neighbor 10.254.0.1 timers 2 6\n neighbor 10.254.0.1 description"),)
+    ),
+    "policy": Case("HITLESS", frr=(("seq 10 permit 172.31.0.0/16 le 32", "seq 10 permit 172.31.0.0/16 le 31"),)),
+    "map entry": Case("HITLESS", rows=(("DSCP_TO_TC_MAP", "AZURE", {"63": "1"}),)),
+    "wred threshold": Case("HITLESS", rows=(("WRED_PROFILE", "WRED", {"green_drop_probability": "7"}),)),
+    "queue of an uplink": Case("FLAPS_PORTS", rows=(("QUEUE", f"{UPLINK}|3", {"wred_profile": None}),)),
+    "qos map of an uplink": Case("FLAPS_PORTS", rows=(("PORT_QOS_MAP", UPLINK, {"pfc_enable": "3,4"}),)),
+    "shutting an uplink": Case("FLAPS_PORTS", rows=(("PORT", UPLINK, {"admin_status": "down"}),), well=False),
+    "router id": Case("RESETS_SESSIONS", frr=(("bgp router-id 10.255.0.17", "bgp router-id 10.255.0.99"),)),
+    "one session shut": Case(
+        "RESETS_SESSIONS",
+        frr=(("neighbor 10.254.0.1 description", "neighbor 10.254.0.1 shutdown\n neighbor 10.254.0.1 description"),),
+        well=False,
+    ),
+    "a spine's metadata": Case(
+        "RELOADS_SWITCH", rows=(("DEVICE_METADATA", "localhost", {"default_pfcwd_status": "enable"}),), switch="s0"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CASES)
+def test_predicted_impact_is_what_the_twin_shows(push: Push, what: str) -> None:
+    case = CASES[what]
+    rows = [list(row) for row in case.rows]
+    for row in rows:
+        if row[0] == "WRED_PROFILE":
+            row[1] = next(iter(push.twin.rows(case.switch, "CONFIG_DB", "WRED_PROFILE|*"))).split("|")[1]
+        if row[0] == "DSCP_TO_TC_MAP":
+            row[1] = next(iter(push.twin.rows(case.switch, "CONFIG_DB", "DSCP_TO_TC_MAP|*"))).split("|")[1]
+    predicted, plan = push.plan({case.switch: {"rows": rows, "frr": [list(pair) for pair in case.frr]}})
+    mine = predicted[case.switch]
+    assert mine["impact"] == case.impact, mine
+    before = push.counts(case.switch)
+    options = ["--accept-impact", case.switch, "--accept-mixed", *([] if case.well else ["--no-health"])]
+    run = push.apply(plan, *options)
+    try:
+        assert run["by"][case.switch]["status"] == "applied", run
+        ports, sessions, restarted = push.seen(case.switch, before)
+        assert ports == set(mine["ports"]), what
+        assert sessions == set(mine["sessions"]) or (restarted and not sessions), what
+        assert restarted is (case.impact == "RELOADS_SWITCH")
+        assert push.railfab("plan", push.intent, "--json").returncode == 0
+    finally:
+        push.put_back()
+    assert push.railfab("drift", push.intent).returncode == 0
+
+
+def test_two_pushers_at_once(push: Push) -> None:
+    alter = {"p1-l0": {"frr": [["timers connect 10", "timers connect 7"]]}}
+    plans = [push.plan(alter)[1] for _ in range(2)]
+    both = [push.start("apply", plan, "--yes", "--json", "--no-health") for plan in plans]
+    said = [json.loads(one.communicate(timeout=120)[0]) for one in both]
+    statuses = sorted(one["devices"][0]["status"] for one in said)
+    assert statuses == ["applied", "refused"]
+    error = next(one["devices"][0]["error"] for one in said if one["devices"][0]["status"] == "refused")
+    assert "somebody else" in error or "moved since" in error
+    applied = next(one["run"] for one in said if one["devices"][0]["status"] == "applied")
+    done = push.railfab("rollback", applied, "--intent", push.intent, "--yes")
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_change_of_the_management_address_heals_by_itself(push: Push) -> None:
+    """The patch moves eth0 to another address: we are cut off, and the switch puts itself back."""
+    address = push.twin.plan.switches["p1-l0"].mgmt_address
+    rows = push.twin.rows("p1-l0", "CONFIG_DB", "MGMT_INTERFACE|*")
+    key = next(name.split("|", 1)[1] for name in rows if address.split("/")[0] in name)
+    other = key.replace(address.split("/")[0], "172.31.99.99")
+    _, plan = push.plan({"p1-l0": {"rows": [["MGMT_INTERFACE", other, {}]]}})
+    # Our own way in goes with the old address, which an image's row would keep: take it away by hand while we push.
+    push.twin.run("p1-l0", "sh", "-c", "(sleep 4; ip addr flush dev eth0) >/dev/null 2>&1 &")
+    run = push.apply(plan, "--confirm", "20", "--no-health")
+    status = run["by"]["p1-l0"]["status"]
+    push.twin.run("p1-l0", "ip", "addr", "replace", address, "dev", "eth0")
+    if status == "pending":
+        wait(
+            lambda: not push.twin.rows("p1-l0", "CONFIG_DB", f"MGMT_INTERFACE|{other.replace('[', '')}"),
+            60,
+            "the switch to put itself back",
+        )
+    else:
+        assert status == "applied", run
+        push.put_back()
+    assert push.railfab("drift", push.intent).returncode == 0
+
+
+@pytest.mark.parametrize("after_s", [0.8, 1.6, 2.4, 3.2])
+@pytest.mark.parametrize("then", ["resume", "rollback"])
+def test_killed_with_signal_9_then_resumed_or_put_back(push: Push, after_s: float, then: str) -> None:
+    alter = {
+        "p1-l0": {
+            "rows": [["PORT", UPLINK, {"description": "killed"}]],
+            "frr": [["timers connect 10", "timers connect 7"]],
+        }
+    }
+    _, plan = push.plan(alter)
+    process = push.start("apply", plan, "--yes", "--no-health")
+    journal = wait(lambda: _new_journal(push), 30, "the run to begin")
+    time.sleep(after_s)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    if (journal.parent / "run.json").exists():
+        done = push.railfab("rollback", "last", "--intent", push.intent, "--yes")
+    elif then == "resume":
+        done = push.railfab("apply", "--resume", "last", "--intent", push.intent, "--yes", "--no-health")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert push.twin.row("p1-l0", "CONFIG_DB", f"PORT|{UPLINK}")["description"] == "killed"
+        done = push.railfab("rollback", "last", "--intent", push.intent, "--yes")
+    else:
+        done = push.railfab("rollback", "last", "--intent", push.intent, "--yes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert push.twin.row("p1-l0", "CONFIG_DB", f"PORT|{UPLINK}").get("description") != "killed"
+    assert push.railfab("drift", push.intent).returncode == 0
+    assert push.twin.run("p1-l0", "sh", "-c", "ls /run/railfab.lock 2>/dev/null; true") == ""
+
+
+def _new_journal(push: Push) -> Path | None:
+    runs = sorted((Path(push.intent).parent / ".railfab" / "lab" / "runs").glob("*/journal.jsonl"))
+    newest = runs[-1] if runs else None
+    return newest if newest is not None and time.time() - newest.stat().st_mtime < 5 else None
+
+
+def test_trust_learns_and_guards(push: Push) -> None:
+    done = push.railfab("trust", push.intent, "--yes", "--json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    assert len(data["identities"]) == 6
+    assert all(one["serial"] for one in data["identities"])
+    assert set(data["summary"]["learned"]) == set(push.twin.plan.switches)
+    again = json.loads(push.railfab("trust", push.intent, "--yes", "--json").stdout)
+    assert (again["summary"]["learned"], again["summary"]["enrolled"]) == ([], [])
+
+
+def test_a_changed_host_key_is_refused_before_anything_is_sent(push: Push) -> None:
+    _, plan = push.plan({"p1-l0": {"frr": [["timers connect 10", "timers connect 7"]]}})
+    known = push.twin.folder / "known_hosts"
+    text = known.read_text()
+    address = push.twin.plan.switches["p1-l0"].mgmt_address.split("/")[0]
+    other = next(line.split()[2] for line in text.splitlines() if not line.startswith(address))
+    kind = next(line.split()[1] for line in text.splitlines() if not line.startswith(address))
+    forged = "\n".join(f"{address} {kind} {other}" if line.startswith(address) else line for line in text.splitlines())
+    try:
+        known.write_text(forged + "\n")
+        run = push.apply(plan, "--no-health")
+        assert run["by"]["p1-l0"]["status"] == "failed"
+        assert "CHANGED" in run["by"]["p1-l0"]["error"]
+        planned = json.loads(push.railfab("plan", push.intent, "--only", "p1-l0", "--json").stdout)
+        assert "CHANGED" in planned["devices"][0]["error"]
+    finally:
+        known.write_text(text)
+
+
+def test_state_made_by_hand_is_held_and_released_by_name(push: Push) -> None:
+    push.twin.run("p1-l0", "config", "interface", "shutdown", UPLINK)
+    try:
+        done = push.railfab("plan", push.intent, "--json")
+        device = next(one for one in json.loads(done.stdout)["devices"] if one["name"] == "p1-l0")
+        assert [held["item"] for held in device["held"]] == [UPLINK]
+        assert device["status"] == "unchanged"
+        held = push.railfab("hold", f"p1-l0:{UPLINK}", "--reason", "optic ordered", "--intent", push.intent)
+        assert held.returncode == 0, held.stderr
+        out = push.folder / "release.json"
+        planned = push.railfab("plan", push.intent, "--release", f"p1-l0:{UPLINK}", "-o", str(out), "--json")
+        data = json.loads(planned.stdout)
+        assert [step["field"] for one in data["devices"] for step in one["changes"]] == ["admin_status"]
+        run = push.apply(str(out), "--no-health")
+        assert run["by"]["p1-l0"]["status"] == "applied", run
+        assert push.twin.row("p1-l0", "CONFIG_DB", f"PORT|{UPLINK}")["admin_status"] == "up"
+    finally:
+        push.railfab("release", f"p1-l0:{UPLINK}", "--intent", push.intent)
+        push.twin.process("p1-l0", "config", "interface", "startup", UPLINK)
