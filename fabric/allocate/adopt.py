@@ -62,6 +62,11 @@ def adopt(
     ledger = replace(ledger, names={**ledger.names, **(names or {})})
     fabric = build(file, ledger.names)
     by_name = {switch.name: switch for switch in seen}
+    if len(by_name) != len(seen):
+        twice = sorted(name for name in by_name if sum(switch.name == name for switch in seen) > 1)
+        raise InputError(
+            Problem(f"{', '.join(twice)}: two of what was seen call themselves so", "keep the one that is right")
+        )
     _check_names(file, fabric, by_name, names or {})
     plots = plots_of(fabric, ledger.layout if ledger.switches else None)
     book = Book.open(ledger)

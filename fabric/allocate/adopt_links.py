@@ -27,7 +27,8 @@ class _Link(NamedTuple):
 
 
 def adopt_links(fabric: Fabric, plots: Plots, book: Book, seen: Mapping[str, SeenSwitch], tell: Tell) -> int:
-    """Add a run for every link that was seen whole. Returns their number; what does not fit is told."""
+    """Add a run for every link of which one end was seen. Returns their number; what does not fit is told."""
+    seen = {**seen, **_by_their_neighbours(fabric, seen)}
     ends = _by_prefix(seen)
     count = 0
     for mesh in fabric.meshes:
@@ -44,6 +45,26 @@ def adopt_links(fabric: Fabric, plots: Plots, book: Book, seen: Mapping[str, See
         for run in _joined(runs):
             book.add_links(run)
     return count
+
+
+def _by_their_neighbours(fabric: Fabric, seen: Mapping[str, SeenSwitch]) -> dict[str, SeenSwitch]:
+    """Switches of the fabric that did not answer, with the ports their neighbours name: one dead spine must not move
+    the addresses of every leaf."""
+    found: dict[str, dict[str, SeenPort]] = {}
+    for switch in seen.values():
+        for port in switch.ports.values():
+            if port.neighbour is None or port.neighbour[0] in seen or port.neighbour[0] not in fabric.switches:
+                continue
+            device, far_port = port.neighbour
+            others = tuple(
+                type(entry)((int(entry.ip) ^ 1, entry.network.prefixlen))
+                for entry in port.addresses
+                if entry.network.prefixlen == entry.max_prefixlen - 1
+            )
+            if far_port:
+                there = SeenPort(far_port, port.speed_mbps, (), others, (switch.name, port.name))
+                found.setdefault(device, {})[far_port] = there
+    return {device: SeenSwitch(device, None, (), None, ports) for device, ports in found.items()}
 
 
 def _by_prefix(seen: Mapping[str, SeenSwitch]) -> dict[object, list[tuple[str, str, int]]]:

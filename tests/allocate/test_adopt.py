@@ -17,7 +17,7 @@ from fabric.allocate.ledger import Ledger, read
 from fabric.allocate.seen import SeenSwitch, of_config, of_folder, of_state
 from fabric.cli.entry import run
 from fabric.errors import InputError
-from fabric.intent import load
+from fabric.intent import load, load_text
 from fabric.state import state_paths
 from fabric.values.device_config import DeviceConfig
 from fabric.values.plan import LifeState, Plan, PortUse
@@ -254,3 +254,24 @@ def test_rendered_files_are_adopted_whole(tree: Path, tmp_path: Path) -> None:
     assert (adoption.switches, adoption.links, adoption.hosts) == (26, 512, 100)
     plan = load_plan(intent)
     assert without_host_management(adoption.plan) == without_host_management(plan)
+
+
+@pytest.mark.parametrize("gone", [{"s1"}, {"p1-l2"}, {"s0", "p1-l0"}, {"s0", "s1"}])
+def test_switches_that_did_not_answer_move_no_address_of_the_others(tree: Path, gone: set[str]) -> None:
+    """The pool is exactly full: numbers given anew would not even fit."""
+    text = (tree / "topology" / "lab.yaml").read_text().replace("10.254.0.0/22", "10.254.0.0/27")
+    file = load_text(text)
+    plan = allocate(file)[2]
+    adoption = adopt(file, Ledger(), [switch for switch in seen_of(plan) if switch.name not in gone])
+    for name in plan.switches.keys() - gone:
+        assert adoption.plan.switches[name].ports == plan.switches[name].ports
+    assert {entry.device for entry in adoption.unplaced} == gone
+    between = {name for name, cable in plan.cables.items() if {cable.a_device, cable.b_device} <= gone}
+    assert adoption.links == 16 - len(between)
+
+
+def test_two_that_call_themselves_alike_are_refused(tree: Path) -> None:
+    file = load(tree / "topology" / "lab.yaml")
+    seen = seen_of(allocate(file)[2])
+    with pytest.raises(InputError, match="p1-l0: two of what was seen call themselves so"):
+        adopt(file, Ledger(), [*seen, seen[0]])
