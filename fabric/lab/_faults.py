@@ -86,6 +86,14 @@ class Faults:
 
     def _swap(self, order: _Order) -> None:
         first, second = self._cable_end(order.words[0]), self._cable_end(order.words[1])
+        if first == second:
+            raise LabError(f"{order.words[0]} is given twice; name two ports")
+        if not order.undo:
+            # Two swaps of one port, undone in the order they came, would not give the first cabling back.
+            for name in self._there:
+                kind, *ports = name.split()
+                if kind == "swap" and {*order.words} & {*ports}:
+                    raise LabError(f"{name} is in and has a port of this one; undo that first")
         self._renew(self._bay.unplug_two(first, second))
         time.sleep(_REPLUG_S)
         self._renew(self._bay.cross(first, second))
@@ -100,6 +108,8 @@ class Faults:
         end, times = self._cable_end(order.words[0]), int(order.words[1])
         far = self._bay.far(end)
         assert far is not None
+        if self._bay.pulled(end):
+            raise LabError(f"the cable in {order.words[0]} is cut; undo that first")
         for _ in range(times):
             # The far end is set down, so that this port loses its carrier and keeps its own admin state.
             inside(self._pids[far[0]], ["ip", "link", "set", far[1], "down"], only_net=True)
@@ -198,7 +208,7 @@ class Faults:
 
     def _end(self, text: str) -> End:
         device, separator, port = text.partition(":")
-        if not separator or not port:
+        if not separator or not device or not port:
             raise LabError(f"{text!r}: write DEVICE:PORT, for instance p1-l0:Ethernet0 or gpu001:rail0")
         if device not in self._pids:
             raise LabError(f"the twin has no node {device}; it has {', '.join(sorted(self._pids))}")

@@ -66,6 +66,10 @@ class Patchbay:
         """Whether this end has a cable in the blueprint."""
         return end in self._far
 
+    def pulled(self, end: End) -> bool:
+        """Whether the cable in `end` is pulled."""
+        return end in self._pulled
+
     def unplug_two(self, first: End, second: End) -> list[End]:
         """Pull the cables in two ports, to be plugged in crosswise by `cross`. Returns the ends that went dark."""
         if self._far.get(first) == second:

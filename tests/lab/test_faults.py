@@ -163,6 +163,8 @@ def test_swapped_cables_are_told_by_status(healthy: LabTwin) -> None:
     ("words", "message"),
     [
         (("swap", "p1-l0:Ethernet0", "gpu001:rail0"), "ends of one cable"),
+        (("swap", "gpu001:rail0", "gpu001:rail0"), "given twice"),
+        (("cut", ":Ethernet0"), "write DEVICE:PORT"),
         (("nexthop", "p1-l0", "192.0.2.0/24", "192.0.2.1"), "no route"),
         (("nexthop", "p1-l0", "192.0.2.0/24", "192.0.2.1", "kernel"), "no route"),
         (("cut", "p1-l0:Ethernet40"), "no port|no cable"),
@@ -171,7 +173,9 @@ def test_swapped_cables_are_told_by_status(healthy: LabTwin) -> None:
 def test_impossible_faults_change_nothing(lab_twin: LabTwin, words: tuple[str, ...], message: str) -> None:
     with pytest.raises(LabError, match=message):
         lab_twin.fault(*words)
-    assert lab.status(lab_twin.folder)["faults"] == []
+    now = lab.status(lab_twin.folder)
+    assert now["faults"] == []
+    assert len(now["cables"]) == len(lab_twin.plan.cables)
 
 
 def test_twice_in_or_twice_out_is_refused(lab_twin: LabTwin) -> None:
@@ -181,12 +185,25 @@ def test_twice_in_or_twice_out_is_refused(lab_twin: LabTwin) -> None:
             lab_twin.fault("cut", "p1-l3:Ethernet0")
         with pytest.raises(LabError, match="cut already"):
             lab_twin.fault("cut", "gpu001:rail3")
+        with pytest.raises(LabError, match="is cut"):
+            lab_twin.fault("flap", "p1-l3:Ethernet0", "1")
         with pytest.raises(LabError, match="has its cable cut"):
             lab_twin.fault("swap", "p1-l3:Ethernet0", "p1-l3:Ethernet4")
     finally:
         lab_twin.fault("cut", "p1-l3:Ethernet0", undo=True)
     with pytest.raises(LabError, match="not in"):
         lab_twin.fault("cut", "p1-l3:Ethernet0", undo=True)
+
+
+def test_a_port_is_in_one_swap_at_a_time(lab_twin: LabTwin) -> None:
+    """Undone in the order they came, two swaps of one port would leave a third cabling and no fault listed."""
+    first, third = ("p1-l2:Ethernet0", "p1-l2:Ethernet4"), "p1-l2:Ethernet8"
+    lab_twin.fault("swap", *first)
+    try:
+        with pytest.raises(LabError, match="undo that first"):
+            lab_twin.fault("swap", first[0], third)
+    finally:
+        lab_twin.fault("swap", *first, undo=True)
 
 
 def test_undo_while_shut_by_hand_keeps_the_port_shut(lab_twin: LabTwin) -> None:
