@@ -11,6 +11,7 @@ from fabric.values.finding import Finding, finding_json, summary_json
 from fabric.values.plan import Role
 
 SCHEMA = "railfab.design/1"
+_PLACES = 4
 _WORDS = {Role.SUPERSPINE: "super-spine", Role.STORAGE: "storage switch"}
 
 
@@ -72,8 +73,12 @@ def _lines(design: DesignReport) -> Iterator[str]:
         yield from (f"  {label:<34}{value}" for label, value in _figures(capacity))
         yield ""
     summary = design.report.summary
+    alike: dict[tuple[object, ...], list[Finding]] = {}
     for finding in design.report.findings:
-        yield from _finding(finding)
+        key = (finding.status, finding.code, finding.observed, finding.expected, finding.remedy)
+        alike.setdefault(key, []).append(finding)
+    for findings in alike.values():
+        yield from _finding(findings)
     yield f"{summary.fail} failed, {summary.warn} warnings, {summary.passed} passed, {summary.devices} switches"
     yield from (f"note: {note}" for note in design.notes)
 
@@ -104,12 +109,17 @@ def _figures(capacity: Capacity) -> Iterator[tuple[str, str]]:
         yield "planes", f"{capacity.planes}; {capacity.after_one_plane:.0%} of each host is left without one"
 
 
-def _finding(finding: Finding) -> Iterator[str]:
-    place = " ".join(part for part in (finding.device, finding.port, finding.node, finding.nic) if part)
-    yield f"{finding.status.value.upper()} {finding.code}{' ' + place if place else ''}: {finding.observed}"
-    for label, text in (("wanted", finding.expected), ("do", finding.remedy)):
-        if text:
-            yield f"    {label}: {text}"
+def _finding(findings: list[Finding]) -> Iterator[str]:
+    """Findings that differ in nothing but their place, as one: the first places, and how many more."""
+    finding = findings[0]
+    places = [" ".join(part for part in (one.device, one.port, one.node, one.nic) if part) for one in findings]
+    text = ", ".join(place for place in places[:_PLACES] if place)
+    if len(places) > _PLACES:
+        text += f" and {len(places) - _PLACES:,} more"
+    yield f"{finding.status.value.upper()} {finding.code}{' ' + text if text else ''}: {finding.observed}"
+    for label, words in (("wanted", finding.expected), ("do", finding.remedy)):
+        if words:
+            yield f"    {label}: {words}"
 
 
 def _tbps(gbps: float) -> str:

@@ -140,3 +140,13 @@ def test_design_of_sakuraone_is_quick(tree: Path, tmp_path: Path) -> None:
         subprocess.run(command, check=True, capture_output=True)
         best = min(best, time.perf_counter() - start)
     assert best < 2
+
+
+def test_findings_that_differ_in_place_alone_are_one_line(made: Made) -> None:
+    design = judge(made("lab", ("length_m: 40", "length_m: 2000")), TODAY)
+    lines = design_text(design).splitlines()
+    fails = [line for line in lines if line.startswith("FAIL QOS-05")]
+    places = "p1-l0 Ethernet256, p1-l0 Ethernet264, p1-l0 Ethernet272, p1-l0 Ethernet280 and 28 more"
+    assert fails == [f"FAIL QOS-05 {places}: the table of dell-z9864f-o64 has 5m, 40m, 300m"]
+    assert "32 failed" in lines[-2]
+    assert sum(finding.code == "QOS-05" for finding in design.report.findings) == 32

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -259,3 +261,13 @@ def test_reserve_cables_are_no_cables_yet(sakuraone: Plan) -> None:
     )
     plan = replace(sakuraone, cables={**sakuraone.cables, "x": spare})
     assert judge(plan, TODAY).capacity[Network.COMPUTE].cables == 1312
+
+
+def test_ecmp03_tiers_we_choose_types_for_never_share_a_seed(tree: Path, made: Made) -> None:
+    """SONiC gives every type with SpineRouter in its name seed 25: three tiers need three different seeds."""
+    for name in ("gpu32768", "gpu98304"):
+        text = (tree / "topology" / f"{name}.yaml").read_text()
+        plan = made(name, (text, re.sub(r"count: \d+, segments: 8", "count: 2, segments: 8", text)))
+        seeds = {switch.role: hash_seed(switch.device_type) for switch in plan.switches.values()}
+        assert len(set(seeds.values())) == 3
+        assert "ECMP-03" not in {finding.code for finding in judge(plan, "2026-01-01").report.findings}
