@@ -334,7 +334,7 @@ class Intent(_Shape):
     """One site: the compute network, optionally its storage network, and everything all of it shares."""
 
     name: Name
-    release: str = Field(default="202505", pattern=r"^20\d{4}$", description="SONiC release, quoted")
+    release: str = Field(default="202505", pattern=r"^(20\d{4}|master)$", description="SONiC release, quoted")
     compute: Compute
     storage: Storage | None = None
     classes: dict[ClassName, HostClass] = Field(min_length=1)

@@ -10,7 +10,7 @@ from fabric.errors import RenderError
 from fabric.render.order import natural
 from fabric.render.policy import Templates
 from fabric.render.releases import Release, release
-from fabric.values.plan import BufferPlan, LifeState, Plan, PlannedPort, PortUse, SwitchPlan
+from fabric.values.plan import BufferPlan, LifeState, Network, Plan, PlannedPort, PortUse, SwitchPlan
 
 _FABRIC_USES = (PortUse.HOST, PortUse.FABRIC)
 
@@ -56,9 +56,11 @@ def scope(plan: Plan, name: str, templates: Templates) -> Scope:
     )
     reserved = frozenset(port.name for port in fabric if lossless and port.state is LifeState.PLANNED)
     buffers = plan.buffers.get(switch.platform)
-    if lossless and buffers is None:
+    if buffers is None and (lossless or (wanted and fabric and switch.network is Network.COMPUTE)):
+        # Not left to a note: hosts would send pause frames to switches that drop.
         raise RenderError(
-            f"{name}: platform {switch.platform} has no buffer figures, so a lossless class cannot be made on it; "
-            "name a platform of the same ASIC in `buffers_from`, or render with --lossy"
+            f"{name}: no buffer figures are published for {switch.platform}, so the lossless class that is asked for "
+            "cannot be made on it; name a platform of the same ASIC in `buffers_from`, or do without: "
+            "`qos: {lossless: false}` in the intent, or --lossy"
         )
     return Scope(plan, switch, templates, release(plan.release), ports, fabric, lossless, reserved, buffers)

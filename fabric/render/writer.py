@@ -22,6 +22,7 @@ from fabric.values.device_config import Tables
 from fabric.values.ownership import merged
 from fabric.values.plan import Plan
 
+_README = "README"
 _LIST = ".railfab-files"
 _JOURNAL = ".railfab-files.new"
 # Never through a symbolic link, and never into a file that is there.
@@ -47,6 +48,7 @@ def write(
     unknown = chosen - plan.switches.keys() - plan.hosts.keys()
     if unknown:
         raise InputError(f"{', '.join(sorted(unknown))}: no such switch or host in plan {plan.name}")
+    _names_apart(plan)
     running = read_base(base, plan) if base is not None else None
     if running is not None and base is not None:
         name, tables = running
@@ -79,6 +81,13 @@ def _write(
         place(out / _LIST, "".join(f"{path}\n" for path in everything).encode())
         journal.done()
     return tuple(written)
+
+
+def _names_apart(plan: Plan) -> None:
+    """Refuse device names that are those of our own files and folders."""
+    taken = {_README, *(f"class-{host.host_class}" for host in plan.hosts.values())}
+    for name in sorted(taken & (plan.switches.keys() | plan.hosts.keys())):
+        raise InputError(f"{name}: a device of this name would lie where railfab puts {name} itself; name it otherwise")
 
 
 class _Journal:
@@ -181,7 +190,7 @@ def _files(
         text = policy.templates(templates).text(
             "readme.j2", plan=plan, limits=limits(plan.routing), merged=running[0] if running else "", files=_LIST
         )
-        yield "README", text.encode()
+        yield _README, text.encode()
 
 
 def _host_files(plan: Plan, templates: Path | None, chosen: frozenset[str]) -> Iterator[tuple[str, bytes]]:

@@ -7,12 +7,14 @@ import json
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from fabric.allocate import load_plan
 from fabric.data import locate
 from fabric.errors import InputError, RailfabError, RenderError
 from fabric.render import render_switch, write
@@ -279,6 +281,36 @@ def test_f141_a_box_of_several_asics_is_refused(base: Any, tmp_path: Path) -> No
 
 
 # --- the folder -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["README", "class-hgx-h100"])
+def test_a_host_called_like_a_file_of_ours(name: str, tmp_path: Path) -> None:
+    of = plan()
+    of = replace(of, hosts={**of.hosts, name: replace(of.hosts["gpu001"], name=name)})
+    with pytest.raises(InputError, match=f"{name}: a device of this name would lie where"):
+        write(of, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_pfc_on_hosts_and_not_on_switches_is_refused(tmp_path: Path) -> None:
+    """A platform without figures and nobody's borrowed: hosts would pause switches that drop."""
+    intent = tmp_path / "lab.yaml"
+    text = (Path(__file__).parents[2] / "topology/lab.yaml").read_text()
+    intent.write_text(text.replace("buffers_from: dell-z9864f\n", ""))
+    with pytest.raises(RenderError, match="no buffer figures are published for accton-as9817-64o"):
+        write(load_plan(intent), tmp_path / "out")
+    lossy = load_plan(intent, lossy=True)
+    write(lossy, tmp_path / "out")
+    assert "--pfc 0,0,0,0,0,0,0,0" in (tmp_path / "out/class-h100/etc/systemd/system/railfab-roce.service").read_text()
+    assert not any("PFC_WD" in render_switch(lossy, name).tables for name in lossy.switches)
+
+
+@pytest.mark.parametrize("release", ["202311", "202405", "202411", "202505", "202511", "202605", "master"])
+def test_every_release_can_be_asked_for(release: str, tmp_path: Path) -> None:
+    intent = tmp_path / "lab.yaml"
+    text = (Path(__file__).parents[2] / "topology/lab.yaml").read_text()
+    intent.write_text(text.replace('release: "202505"', f'release: "{release}"'))
+    assert render_switch(load_plan(intent), "p1-l0").frr
 
 
 def test_never_through_a_link_that_lies_in_wait(tmp_path: Path) -> None:
