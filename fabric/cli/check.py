@@ -11,6 +11,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fabric.report.trend import Trend
     from fabric.values.finding import Report
     from fabric.values.plan import Plan
 
@@ -22,7 +23,8 @@ _FORMATS = ("text", "json", "junit", "md", "html", "prom")
 @click.option(
     "--snapshot", type=click.Path(path_type=Path), metavar="FILE", help="Judge this instead of the live fabric."
 )
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Earlier snapshot to compare with.")
+@click.option("--baseline", metavar="FILE", help="Earlier snapshot to compare with; or a time (1h): from the history.")
+@click.option("--history", metavar="TIME", help="How far back to look for repeat offenders: 24h.")
 @click.option("--sample", metavar="TIME", help="Ask the live fabric twice, this far apart; judge what counted.")
 @click.option("--changes", is_flag=True, help="Judge the baseline too: what is new, what is gone.")
 @click.option("--window", metavar="TIME", help="How far back a flap counts: 60s, 5m, 1h.")
@@ -41,7 +43,8 @@ _FORMATS = ("text", "json", "junit", "md", "html", "prom")
 def command(
     intent: Path,
     snapshot: Path | None,
-    baseline: Path | None,
+    baseline: str | None,
+    history: str | None,
     sample: str | None,
     changes: bool,
     window: str | None,
@@ -60,18 +63,19 @@ def command(
     Slurm prolog. Exit 0 healthy, 1 findings, 2 could not tell.
     """
     from fabric.allocate import load_plan
-    from fabric.cli.live import snapshots
+    from fabric.cli.live import sources
     from fabric.gate.source import check_fabric
     from fabric.values.finding import exit_code
 
     plan = load_plan(intent, state=state)
-    seen, earlier = snapshots(plan, intent, state, snapshot=snapshot, baseline=baseline, sample=sample)
+    seen = sources(plan, intent, state, snapshot=snapshot, baseline=baseline, sample=sample, history=history)
     report = check_fabric(
         plan,
         intent,
         state=state,
-        snapshot=seen,
-        baseline=earlier,
+        snapshot=seen.snapshot,
+        baseline=seen.baseline,
+        history=seen.history,
         window=window,
         only=_names(only),
         scope=scope,
@@ -82,7 +86,7 @@ def command(
         from fabric.state import state_paths
 
         write_record(state_paths(intent, state).verdict, record(plan, report))
-    _write(plan, report, "json" if as_json else form, out, verbose)
+    _write(plan, report, "json" if as_json else form, out, verbose, seen.trend)
     return exit_code(report.summary, strict)
 
 
@@ -90,7 +94,7 @@ def _names(only: str | None) -> Sequence[str] | None:
     return None if only is None else [name.strip() for name in only.split(",") if name.strip()]
 
 
-def _write(plan: Plan, report: Report, form: str, out: Path | None, verbose: bool) -> None:
+def _write(plan: Plan, report: Report, form: str, out: Path | None, verbose: bool, trend: Trend) -> None:
     from fabric.report import write_report
 
     if out is None and form == "text" and sys.stdout.isatty():
@@ -98,7 +102,7 @@ def _write(plan: Plan, report: Report, form: str, out: Path | None, verbose: boo
 
         show(report, plan.name, verbose)
         return
-    text = write_report(form, report, plan, verbose=verbose)
+    text = write_report(form, report, plan, verbose=verbose, trend=trend)
     if out is None:
         click.echo(text, nl=False)
     else:

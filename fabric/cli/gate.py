@@ -14,7 +14,8 @@ import click
 @click.option(
     "--snapshot", type=click.Path(path_type=Path), metavar="FILE", help="Judge this instead of the live fabric."
 )
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Earlier snapshot to compare with.")
+@click.option("--baseline", metavar="FILE", help="Earlier snapshot to compare with; or a time (1h): from the history.")
+@click.option("--history", metavar="TIME", help="How far back to look for repeat offenders: 24h.")
 @click.option("--sample", metavar="TIME", help="Ask the live fabric twice, this far apart; judge what counted.")
 @click.option("--window", metavar="TIME", help="How far back a flap counts: 60s, 5m, 1h.")
 @click.option("--only", metavar="NAMES", help="These checks only: cabling,links,bgp,ecmp,roce.")
@@ -25,7 +26,8 @@ def command(
     intent: Path,
     nodes: str,
     snapshot: Path | None,
-    baseline: Path | None,
+    baseline: str | None,
+    history: str | None,
     sample: str | None,
     window: str | None,
     only: str | None,
@@ -38,20 +40,21 @@ def command(
     Exit 0 go or warn, 1 no-go, 2 unknown.
     """
     from fabric.allocate import load_plan
-    from fabric.cli.live import snapshots
+    from fabric.cli.live import sources
     from fabric.gate import expand, gate_document, judge
     from fabric.gate.judge import exit_code
     from fabric.gate.source import check_fabric
 
     names = expand(nodes)
     plan = load_plan(intent, state=state)
-    seen, earlier = snapshots(plan, intent, state, snapshot=snapshot, baseline=baseline, sample=sample)
+    seen = sources(plan, intent, state, snapshot=snapshot, baseline=baseline, sample=sample, history=history)
     report = check_fabric(
         plan,
         intent,
         state=state,
-        snapshot=seen,
-        baseline=earlier,
+        snapshot=seen.snapshot,
+        baseline=seen.baseline,
+        history=seen.history,
         window=window,
         only=None if only is None else [name.strip() for name in only.split(",") if name.strip()],
     )

@@ -11,14 +11,15 @@ from fabric.report.documents import check_document, document
 from fabric.report.terminal import render_text
 
 if TYPE_CHECKING:
+    from fabric.report.trend import Trend
     from fabric.values.finding import Report
     from fabric.values.plan import Plan
 
 __all__ = ["check_document", "document", "render_text", "save", "write_report"]
 
 
-def write_report(form: str, report: Report, plan: Plan, *, verbose: bool = False) -> str:
-    """The report as `form`: text, json, junit, md, html or prom."""
+def write_report(form: str, report: Report, plan: Plan, *, verbose: bool = False, trend: Trend = ()) -> str:
+    """The report as `form`: text, json, junit, md, html or prom. `trend`: earlier reports, for html."""
     if form == "json":
         return document(check_document(report, plan.name))
     if form == "junit":
@@ -32,7 +33,7 @@ def write_report(form: str, report: Report, plan: Plan, *, verbose: bool = False
     if form == "html":
         from fabric.report.html import html
 
-        return html(report, plan)
+        return html(report, plan, trend)
     if form == "prom":
         from fabric.report.prometheus import prometheus
 

@@ -8,6 +8,7 @@ from fabric.report.harmless import escape
 from fabric.report.matrix import RailMatrix, rail_matrix
 from fabric.report.terminal import moment, place, verdict_of
 from fabric.report.topology import topology_svg
+from fabric.report.trend import Trend, trend_svg
 from fabric.values.finding import Finding, Report, Severity, Status
 from fabric.values.plan import Plan
 
@@ -41,12 +42,12 @@ svg text{font:11px system-ui,sans-serif;fill:var(--ink)}
 """
 
 
-def html(report: Report, plan: Plan) -> str:
+def html(report: Report, plan: Plan, trend: Trend = ()) -> str:
     """The report as one self-contained page."""
-    return "".join(f"{part}\n" for part in _parts(report, plan))
+    return "".join(f"{part}\n" for part in _parts(report, plan, trend))
 
 
-def _parts(report: Report, plan: Plan) -> Iterator[str]:
+def _parts(report: Report, plan: Plan, trend: Trend) -> Iterator[str]:
     word, _ = verdict_of(report.summary)
     name = escape(plan.name)
     yield "<!doctype html>"
@@ -61,6 +62,9 @@ def _parts(report: Report, plan: Plan) -> Iterator[str]:
     yield from _matrix(rail_matrix(plan, report))
     yield "<h2>Topology</h2>"
     yield f'<div class="scroll">{topology_svg(plan, report)}</div>'
+    history = trend_svg(trend)
+    if history:
+        yield f'<h2>How it has been</h2><div class="scroll">{history}</div>'
     if report.findings:
         yield "<h2>Findings</h2>"
         for number, finding in enumerate(report.findings, 1):

@@ -151,6 +151,26 @@ def test_every_form_goes_to_a_file_too(site: Path, tmp_path: Path, form: str) ->
     assert "TOPO-01" in target.read_text()
 
 
+def test_a_baseline_from_the_history(site: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Kept snapshots are baselines by their age, and the memory of repeat offenders; nothing is made by looking."""
+    from fabric.collect.history import History
+    from fabric.state import state_paths
+
+    state = ["--state", str(tmp_path)]
+    window = ["--window", "60s", "--baseline", "50s", "--history", "1h", *state]
+    assert call(site, "check", *window, snapshot="flap") == 2
+    assert "the history has no snapshot from 50s ago" in capsys.readouterr().err
+    assert not (tmp_path / ".railfab").exists()
+    with History(state_paths(site / "lab.yaml", tmp_path).history) as history:
+        history.add(files.read(site / "before.json.gz"))
+        for age in range(5):
+            history.note(NOW - 300 + 60 * age, "report", {"summary": {"pass": 9, "fail": age % 2}})
+    assert call(site, "check", *window, snapshot="flap") == 1
+    assert "PHY-04" in capsys.readouterr().out
+    assert call(site, "check", *window, "--format", "html", snapshot="flap") == 1
+    assert "How it has been" in capsys.readouterr().out
+
+
 def test_a_saved_snapshot_leaves_no_verdict_for_the_prolog(site: Path) -> None:
     assert call(site, "check") == 0
     assert not (site / ".railfab").exists()

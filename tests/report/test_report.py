@@ -236,6 +236,21 @@ def test_prometheus_text_is_well_formed(sick: Report) -> None:
     assert 'railfab_rail{fabric="test",node="gpu002",rail="0"} 0' in lines
 
 
+# How it has been
+
+
+def test_the_trend_shows_the_worst_of_each_stretch(well: Report) -> None:
+    trend = [(1_790_000_000.0 + 60 * n, {"fail": int(n == 777), "warn": n % 2, "unknown": 0}) for n in range(2000)]
+    page = write_report("html", well, two_pods().plan, trend=trend)
+    assert "How it has been" in page
+    assert page.count('fill="var(--fail)"><title>2026') == 1
+    assert page.count("<rect") < 700
+    for short in ([], trend[:1]):
+        assert "How it has been" not in write_report("html", well, two_pods().plan, trend=short)
+    odd: list[tuple[float, dict[str, int]]] = [(1.0, {}), (2.0, {"fail": -1})]
+    assert "How it has been" in write_report("html", well, two_pods().plan, trend=odd)
+
+
 # The heat map
 
 
