@@ -14,6 +14,7 @@ from typing import Any
 
 from fabric.errors import LabError
 from fabric.lab import _lldpdu
+from fabric.lab._house import pattern as pattern_of
 from fabric.lab._wires import End, Patchbay, inside
 from fabric.lab.blueprint import Blueprint
 
@@ -168,7 +169,7 @@ class Faults:
         said = json.loads(inside(pid, ["lldpcli", "-f", "json0", "show", "interfaces", "ports", end[1]]))
         there = {name.split(":")[1] for name in self._there if name.startswith(f"lldp {end[0]}:")}
         muted = there - {end[1]} if undo else there | {end[1]}
-        pattern = ",".join(("rail*", *(f"!{port}" for port in sorted(muted))))
+        pattern = pattern_of(name for name in self._blueprint.hosts[end[0]].nics if name not in muted)
         inside(pid, ["lldpcli", "configure", "system", "interface", "pattern", pattern])
         entry = next((one for outer in said.get("lldp", []) for one in outer.get("interface", [])), None)
         if entry and not undo:

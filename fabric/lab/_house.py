@@ -91,6 +91,11 @@ def interpreter() -> str:
     return os.path.realpath(getattr(sys, "_base_executable", None) or sys.executable)
 
 
+def pattern(nics: Iterable[str]) -> str:
+    """The interfaces lldpd of a host works on: these and no other (an empty list would mean all to it)."""
+    return ",".join(nics) or "none"
+
+
 def furnish(rootless: bool, lldpcli: Path) -> None:
     """Give the lab its /run, /etc, /dev/pts and commands. Runs once, in the lab's own mount namespace."""
     _kernel.mount("tmpfs", "/run", "tmpfs", _kernel.MS_NOSUID, "mode=755")

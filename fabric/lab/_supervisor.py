@@ -184,10 +184,11 @@ class _Lab:
             files = _switch_files(switch, self._blueprint.release) | _ssh_files(keys.get(switch.name))
             self._spawn(switch.name, "switch", files, "sonic")
         for host in self._blueprint.hosts.values():
+            names = _house.pattern(host.nics)
             files = {
                 "hosts": f"127.0.0.1 localhost\n127.0.1.1 {host.name}\n",
                 "hostname": f"{host.name}\n",
-                "lldpd.conf": f"configure system hostname {host.name}\nconfigure system interface pattern rail*\n",
+                "lldpd.conf": f"configure system hostname {host.name}\nconfigure system interface pattern {names}\n",
             }
             if host.mgmt:
                 files |= _ssh_files(keys.get(host.name)) | {

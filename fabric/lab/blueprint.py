@@ -88,18 +88,14 @@ class Blueprint:
 
 
 def draw(plan: Plan, hosts: int | None = None) -> Blueprint:
-    """The twin of a Plan: its compute network's switches that are in place, and the first `hosts` hosts (None: all).
+    """The twin of a Plan: every switch that is in place, and the first `hosts` hosts (None: all).
 
-    Hosts are taken round-robin over the pods, so that a small number still uses every pod. LabError when two devices
-    share a management address or when the management network has no room for the lab's own address.
+    Hosts are taken round-robin over the pods, those with GPUs first, so that a small number still uses every pod.
+    LabError when two devices share a management address or when the management network has no room for the lab's own.
     """
-    switches = {
-        name: switch
-        for name, switch in plan.switches.items()
-        if switch.network.value == "compute" and switch.state is not LifeState.PLANNED
-    }
+    switches = {name: switch for name, switch in plan.switches.items() if switch.state is not LifeState.PLANNED}
     if not switches:
-        raise LabError(f"{plan.name}: the plan has no switch in the compute network, so there is nothing to build")
+        raise LabError(f"{plan.name}: the plan has no switch that is in place, so there is nothing to build")
     chosen = _first_hosts(plan, hosts)
     wires = []
     for cable in plan.cables.values():
@@ -125,14 +121,10 @@ def mac_of(*parts: str) -> str:
 
 
 def _first_hosts(plan: Plan, count: int | None) -> dict[str, HostPlan]:
-    there = [
-        host
-        for host in plan.hosts.values()
-        if host.state is not LifeState.PLANNED and any(nic.network.value == "compute" for nic in host.nics.values())
-    ]
+    there = [host for host in plan.hosts.values() if host.state is not LifeState.PLANNED and host.nics]
     if count is not None:
-        there = sorted(there, key=lambda host: (host.place, host.pod))[:count]
-    names = {host.name for host in there}
+        there.sort(key=lambda host: (all(nic.rail is None for nic in host.nics.values()), host.place, host.pod))
+    names = {host.name for host in there[:count]}
     return {name: host for name, host in plan.hosts.items() if name in names}
 
 
@@ -144,7 +136,7 @@ def _host(plan: Plan, host: HostPlan, network: ipaddress.IPv4Network | ipaddress
     sysctls = files.get("etc/sysctl.d/60-railfab.conf", "")
     nics = {}
     for nic in host.nics.values():
-        if nic.network.value != "compute" or nic.state is LifeState.PLANNED:
+        if nic.state is LifeState.PLANNED:
             continue
         # In the twin a NIC bears its own name (rail0), whatever the host calls its interface.
         device = nic.netdev or nic.name
@@ -152,7 +144,8 @@ def _host(plan: Plan, host: HostPlan, network: ipaddress.IPv4Network | ipaddress
         nics[nic.name] = NicBox(
             nic.name,
             nic.mac or mac_of(host.name, nic.name),
-            settings.get(device, hostnet.NicSettings()),
+            # Files are rendered for rail NICs; how others are set up is the site's matter, so they get the least.
+            settings.get(device, hostnet.NicSettings(nic.mtu, nic.addresses)),
             tuple(line.replace(f".{device}.", f".{nic.name}.") for line in lines),
         )
     return HostBox(host.name, nics, _with_length(host.mgmt_address, network) if host.mgmt_address else None)

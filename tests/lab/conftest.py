@@ -18,9 +18,9 @@ def plan() -> Plan:
     return handmade.plan()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def twin(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabTwin]:
-    """That fabric, running and converged."""
+    """That fabric, running and converged; tests leave it as they found it."""
     if lacking := missing_for_twin():
         pytest.skip("no twin on this machine: " + "; ".join(lacking))
     folder = tmp_path_factory.mktemp("handmade") / ".railfab" / "handmade" / "lab"

@@ -187,8 +187,11 @@ def _seconds(age: str) -> str:
 
 
 def _capabilities(chassis: Mapping[str, Any], enabled: bool) -> str:
+    listed = chassis.get("capability", [])
+    if not listed:
+        return ""
     bits = 0
-    for item in chassis.get("capability", []):
+    for item in listed:
         if not enabled or item.get("enabled"):
             bits |= _CAPABILITIES.get(item.get("type", ""), 0)
     return f"{bits:02X} 00"

@@ -6,9 +6,9 @@ import argparse
 import json
 import re
 import sys
-from pathlib import Path
 
 from .database import CONFIG_DB, SOCKET, Tables, commands, merged, read, read_file, text
+from .identity import eeprom
 from .redis import Redis
 
 
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def _platform() -> Tables:
-    known = json.loads(Path("/run/box/identity.json").read_text())
+    known = eeprom()
     return {"DEVICE_METADATA": {"localhost": {"platform": known["platform"], "mac": known["mac"]}}}
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
 import fcntl
-import ipaddress
 import json
 import os
 import sys
@@ -26,8 +24,7 @@ from .database import (
     text,
     update,
 )
-from .gcu import RefusedError, Switch, Updater
-from .gcu_rules import MODELLED
+from .identity import eeprom
 from .redis import Redis
 
 CHECKPOINTS = Path("/etc/sonic/checkpoints")
@@ -43,6 +40,9 @@ _QOS_TABLES = (
 
 class UsageError(Exception):
     """Wrong words; exit code 2, as click has it."""
+
+
+# What only some commands need is imported there: each run of `config` is a Python of its own.
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -62,10 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _dispatch(words: list[str]) -> int:
     simple = {
-        "apply-patch": _apply_patch,
-        "replace": _replace,
         "checkpoint": _checkpoint,
-        "rollback": _rollback,
         "list-checkpoints": _list_checkpoints,
         "delete-checkpoint": _delete_checkpoint,
         "save": _save,
@@ -75,6 +72,10 @@ def _dispatch(words: list[str]) -> int:
     }
     if words and words[0] in simple:
         return simple[words[0]](words[1:])
+    if words and words[0] in ("apply-patch", "replace", "rollback"):
+        from . import gcu_command
+
+        return gcu_command.run(words[0], words[1:])
     match words:
         case ["interface", ("startup" | "shutdown") as verb, *rest]:
             return _interface_admin(rest, "up" if verb == "startup" else "down")
@@ -96,84 +97,12 @@ def _database() -> Redis:
     return Redis(SOCKET, CONFIG_DB)
 
 
-def _gcu_options(words: list[str], name: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog=f"config {name}")
-    parser.add_argument("-f", "--format", default="CONFIGDB", type=str.upper, choices=["CONFIGDB", "SONICYANG"])
-    parser.add_argument("-d", "--dry-run", action="store_true")
-    parser.add_argument("-n", "--ignore-non-yang-tables", action="store_true")
-    parser.add_argument("-i", "--ignore-path", action="append", default=[])
-    parser.add_argument("-v", "--verbose", action="store_true")
-    parser.add_argument("-p", "--parallel", action="store_true")
-    parser.add_argument("-t", "--path-trace")
-    parser.add_argument("what")
-    return parser.parse_args(words)
-
-
-def _updater(options: argparse.Namespace, who: str) -> Updater:
-    def say(line: str) -> None:
-        if options.verbose:
-            print(f"{who}: localhost: {line}", flush=True)
-
-    if options.dry_run:
-        print("** DRY RUN EXECUTION **")
-    return Updater(_database(), _switch(), say, options.ignore_non_yang_tables)
-
-
-def _switch() -> Switch:
-    metadata = Redis(SOCKET, CONFIG_DB).run("HGET", "DEVICE_METADATA|localhost", "hwsku")
-    state = Redis(SOCKET, 6)
-    keys = state.scan("PORT_TABLE|*")
-    rows = state.pipeline([("HGETALL", key) for key in keys])
-    ports = {key.partition("|")[2]: dict(zip(row[::2], row[1::2])) for key, row in zip(keys, rows)}
-    return Switch(version("release"), metadata or "", ports)
-
-
-def _apply_patch(words: list[str]) -> int:
-    options = _gcu_options(words, "apply-patch")
-    try:
-        with open(options.what) as file:
-            patch = json.load(file)
-        if not isinstance(patch, list):
-            raise ValueError("JSON patch must be a list of operations")  # noqa: TRY004
-        _updater(options, "Patch Applier").apply(patch, options.dry_run)
-    except (OSError, ValueError, KeyError, TypeError, RefusedError) as error:
-        print(f"Failed to apply patch due to: {error}", file=sys.stderr)
-        return 2
-    print("Patch applied successfully.")
-    return 0
-
-
-def _replace(words: list[str]) -> int:
-    options = _gcu_options(words, "replace")
-    try:
-        _updater(options, "Config Replacer").replace(read_file(options.what), options.dry_run)
-    except (OSError, ValueError, RefusedError) as error:
-        print(f"Failed to replace config due to: {error}", file=sys.stderr)
-        return 2
-    print("Config replaced successfully.")
-    return 0
-
-
-def _rollback(words: list[str]) -> int:
-    options = _gcu_options(words, "rollback")
-    try:
-        file = _checkpoint_file(options.what)
-        if not file.exists():
-            raise ValueError(f"Checkpoint '{options.what}' does not exist")
-        _updater(options, "Config Rollbacker").replace(read_file(str(file)), options.dry_run)
-    except (OSError, ValueError, RefusedError) as error:
-        print(f"Failed to rollback config due to: {error}", file=sys.stderr)
-        return 2
-    print("Config rolled back successfully.")
-    return 0
-
-
 def _checkpoint(words: list[str]) -> int:
     names = [word for word in words if word not in ("-v", "--verbose")]
     if len(names) != 1:
         raise UsageError("Missing argument 'CHECKPOINT_NAME'.")
     CHECKPOINTS.mkdir(parents=True, exist_ok=True)
-    file = _checkpoint_file(names[0])
+    file = checkpoint_file(names[0])
     temporary = file.with_suffix(".new")
     temporary.write_text(json.dumps(read(_database())))
     temporary.replace(file)
@@ -196,7 +125,7 @@ def _delete_checkpoint(words: list[str]) -> int:
     names = [word for word in words if word not in ("-v", "--verbose")]
     if len(names) != 1:
         raise UsageError("Missing argument 'CHECKPOINT_NAME'.")
-    file = _checkpoint_file(names[0])
+    file = checkpoint_file(names[0])
     if not file.exists():
         print(f"Failed to delete config checkpoint due to: Checkpoint '{names[0]}' does not exist", file=sys.stderr)
         return 2
@@ -205,7 +134,8 @@ def _delete_checkpoint(words: list[str]) -> int:
     return 0
 
 
-def _checkpoint_file(name: str) -> Path:
+def checkpoint_file(name: str) -> Path:
+    """Where a checkpoint stands."""
     return CHECKPOINTS / f"{Path(name).name}.cp.json"
 
 
@@ -237,6 +167,8 @@ def _load(words: list[str]) -> int:
 
 
 def _reload(words: list[str]) -> int:
+    import argparse
+
     parser = argparse.ArgumentParser(prog="config reload")
     parser.add_argument("-y", "--yes", action="store_true")
     parser.add_argument("-l", "--load-sysinfo", action="store_true")
@@ -260,7 +192,7 @@ def _reload(words: list[str]) -> int:
     return code
 
 
-def _reload_locked(options: argparse.Namespace) -> int:
+def _reload_locked(options: Any) -> int:
     unchecked = options.force or options.no_service_restart
     if not unchecked and agent.ask({"do": "uptime"}) < _GUARD_S:
         print("SwSS container is not ready. Retry later or use -f to avoid system checks")
@@ -301,6 +233,8 @@ def unloadable(tables: Tables) -> str | None:
     for table, rows in tables.items():
         if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
             return f"fail to validate the config file: {table}: rows must be objects"
+    from .gcu_rules import MODELLED
+
     without = sorted(set(tables) - MODELLED)
     if without:
         return f"Config tables are missing yang models: {without}"
@@ -308,7 +242,7 @@ def unloadable(tables: Tables) -> str | None:
 
 
 def _sysinfo(tables: Tables) -> Tables:
-    known = json.loads(Path("/run/box/identity.json").read_text())
+    known = eeprom()
     row = tables.setdefault("DEVICE_METADATA", {}).setdefault("localhost", {})
     row.setdefault("mac", known["mac"])
     row.setdefault("platform", known["platform"])
@@ -353,6 +287,8 @@ def _interface_field(name: str, field: str, value: str) -> int:
 
 
 def _interface_ip(name: str, prefix: str, add: bool) -> int:
+    import ipaddress
+
     redis = _database()
     try:
         address = str(ipaddress.ip_interface(prefix))
@@ -402,15 +338,6 @@ def _qos_clear() -> int:
         if keys:
             redis.run("DEL", *keys)
     return 0
-
-
-def version(field: str) -> str:
-    """A field of /etc/sonic/sonic_version.yml, empty when it has none."""
-    for line in Path("/etc/sonic/sonic_version.yml").read_text().splitlines():
-        name, _, value = line.partition(":")
-        if name == field:
-            return value.strip().strip("'")
-    return ""
 
 
 def _yes(words: list[str]) -> tuple[bool, list[str]]:

@@ -8,15 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .config import version
 from .database import CONFIG_DB, SOCKET, read, text
+from .identity import eeprom, version
 from .redis import Redis
 
 
 def main() -> None:
     """Run it and exit with its code."""
     words = sys.argv[1:]
-    known = json.loads(Path("/run/box/identity.json").read_text())
+    known = eeprom()
     match words:
         case ["version", *_]:
             print(f"\nSONiC Software Version: SONiC.{version('build_version')}")
