@@ -7,7 +7,7 @@ only where both of its ends agree on one /31.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fabric.allocate.adopt_links import Tell, adopt_links
@@ -15,7 +15,7 @@ from fabric.allocate.adopt_seats import adopt_seats
 from fabric.allocate.book import Book, Spans
 from fabric.allocate.grow import grow
 from fabric.allocate.ledger import Identity, Ledger, SwitchRun
-from fabric.allocate.names import fold, unfold
+from fabric.allocate.names import fold, joined, unfold
 from fabric.allocate.numbers import Numbers
 from fabric.allocate.plan import make_plan
 from fabric.allocate.plots import Plots, plots_of
@@ -257,7 +257,7 @@ class _Switches:
                     spans.release(number)
         for asn in [asn for asn, owner in book.asns.items() if owner in {name for _, name, _ in self._held}]:
             del book.asns[asn]
-        for run in _joined(runs):
+        for run in joined(runs, _continues, lambda one, other: replace(one, names=one.names + other.names)):
             book.add_switches(run)
         return len(runs)
 
@@ -265,18 +265,6 @@ class _Switches:
 def _host_addresses(switch: SeenSwitch) -> str:
     listed = [str(entry) for port in switch.ports.values() for entry in port.addresses]
     return f"{listed[0]} and {len(listed) - 1} more" if len(listed) > 1 else (listed or ["none"])[0]
-
-
-def _joined(runs: Iterable[SwitchRun]) -> list[SwitchRun]:
-    """Runs that continue one another in every number, as one."""
-    found: list[SwitchRun] = []
-    for run in runs:
-        last = found[-1] if found else None
-        if last is not None and _continues(last, run):
-            found[-1] = replace(last, names=last.names + run.names)
-        else:
-            found.append(run)
-    return found
 
 
 def _continues(one: SwitchRun, other: SwitchRun) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fabric.allocate.book import Book
 from fabric.allocate.ledger import LinkRun
-from fabric.allocate.names import fold
+from fabric.allocate.names import fold, joined
 from fabric.allocate.plots import Plots
 from fabric.allocate.seen import SeenPort, SeenSwitch
 from fabric.allocate.slots import slots_of
@@ -42,7 +42,7 @@ def adopt_links(fabric: Fabric, plots: Plots, book: Book, seen: Mapping[str, See
                 found = _links_of(fabric, plots, mesh, seen, lower, ends, tell)
                 count += len(found)
                 runs.extend(_runs(lower, found, mesh))
-        for run in _joined(runs):
+        for run in joined(runs, _continues, lambda one, other: replace(one, lowers=one.lowers + other.lowers)):
             book.add_links(run)
     return count
 
@@ -166,18 +166,6 @@ def _regular(lower: str, links: list[_Link], uppers: list[str], mesh: Mesh) -> L
     return LinkRun(
         (lower,), tuple(uppers), parallel, 0, mesh.speed_mbps, first.lower_slot, first.upper_slot, first.address
     )
-
-
-def _joined(runs: list[LinkRun]) -> list[LinkRun]:
-    """Runs of one lower switch each, joined where the next continues the formula."""
-    found: list[LinkRun] = []
-    for run in runs:
-        last = found[-1] if found else None
-        if last is not None and _continues(last, run):
-            found[-1] = replace(last, lowers=last.lowers + run.lowers)
-        else:
-            found.append(run)
-    return found
 
 
 def _continues(one: LinkRun, other: LinkRun) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fabric.allocate.adopt_links import Tell
 from fabric.allocate.book import Book
 from fabric.allocate.ledger import HostRun, StorageRun
-from fabric.allocate.names import fold
+from fabric.allocate.names import fold, joined
 from fabric.allocate.plots import Plots
 from fabric.allocate.pools import Pool
 from fabric.allocate.seen import SeenPort, SeenSwitch
@@ -31,7 +31,7 @@ def adopt_seats(fabric: Fabric, plots: Plots, book: Book, seen: Mapping[str, See
     for run in runs:
         book.mgmt.release(run.mgmt)
     runs.sort(key=lambda run: (run.pod, run.segment, run.place))
-    for run in _joined(runs):
+    for run in joined(runs, _continues, lambda one, other: replace(one, names=one.names + other.names)):
         book.add_hosts(run)
     _adopt_storage(fabric, plots, book, ports, tell)
 
@@ -106,17 +106,6 @@ def _number(plots: Plots, book: Book, leaf: str, port: SeenPort) -> int | None:
         if entry.version == 4 and plots.blocks.index(entry.ip) == block:
             return (int(entry.ip) - plots.blocks.base(block)) // 2
     return None
-
-
-def _joined(runs: list[HostRun]) -> list[HostRun]:
-    found: list[HostRun] = []
-    for run in runs:
-        last = found[-1] if found else None
-        if last is not None and _continues(last, run):
-            found[-1] = replace(last, names=last.names + run.names)
-        else:
-            found.append(run)
-    return found
 
 
 def _continues(one: HostRun, other: HostRun) -> bool:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
+Run = TypeVar("Run")
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)\Z")
 
 
@@ -67,3 +69,14 @@ def unfold(text: str) -> tuple[str, ...]:
         width = len(low)
         names.extend(f"{prefix}{number:0{width}d}{suffix}" for number in range(int(low), int(high) + 1))
     return tuple(names)
+
+
+def joined(runs: Iterable[Run], continues: Callable[[Run, Run], bool], add: Callable[[Run, Run], Run]) -> list[Run]:
+    """Runs in their order, each that continues the one before it added to that one."""
+    found: list[Run] = []
+    for run in runs:
+        if found and continues(found[-1], run):
+            found[-1] = add(found[-1], run)
+        else:
+            found.append(run)
+    return found
