@@ -85,7 +85,14 @@ def command(
         from fabric.gate import record, write_record
         from fabric.state import state_paths
 
-        write_record(state_paths(intent, state).verdict, record(plan, report))
+        target = state_paths(intent, state).verdict
+        try:
+            write_record(target, record(plan, report))
+        except OSError as error:
+            # The answer is not lost for that; a prolog that reads an old record says unknown.
+            click.echo(
+                f"railfab: no verdict left for the prolog: {target}: {error.strerror}; give --state DIR", err=True
+            )
     _write(plan, report, "json" if as_json else form, out, verbose, seen.trend)
     return exit_code(report.summary, strict)
 

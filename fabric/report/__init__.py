@@ -42,8 +42,14 @@ def write_report(form: str, report: Report, plan: Plan, *, verbose: bool = False
 
 
 def save(path: Path, text: str) -> None:
-    """Write a report file whole or not at all."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    """Write a report file whole or not at all. InputError when it cannot be written there."""
+    from fabric.errors import InputError, Problem
+
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    except OSError as error:
+        what = f"cannot be written: {error.strerror}"
+        raise InputError(Problem(what, "give another place with -o", file=str(path))) from None
     temporary = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

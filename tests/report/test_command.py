@@ -109,6 +109,7 @@ def test_exit_codes_of_gate(
         ("check", ["--baseline", "SITE/none.json"], "none.json"),
         ("check", ["--sample", "10s"], "leave --snapshot and --baseline out"),
         ("check", ["--format", "pdf"], "pdf"),
+        ("check", ["-o", "SITE/none/report.html"], "cannot be written"),
         ("gate", ["--nodes", ""], "the node list is empty"),
         ("gate", ["--nodes", "gpu999"], "no node gpu999"),
         ("gate", ["--nodes", "gpu[1-"], "brackets"),
