@@ -70,7 +70,7 @@ def command(
     if markdown is not None:
         write_whole(markdown, plan_markdown(change_plan))
     click.echo(dumps(plan_document(change_plan)) if as_json else plan_text(change_plan, verbose=verbose), nl=False)
-    if not as_json and out is not None:
+    if not as_json and out is not None and any(change.method != "none" for change in change_plan.changes.values()):
         click.echo(f"next: railfab apply {out} --yes", err=True)
     return exit_code(change_plan, strict)
 

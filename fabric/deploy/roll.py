@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,6 +29,10 @@ from fabric.values.change import ChangePlan, DeviceRun, Exchange, Outcome, Run, 
 from fabric.values.codec import decode, dumps
 from fabric.values.device_config import DeviceConfig
 from fabric.values.plan import Plan
+
+# A refusal is a result with a message; without this its traceback also reaches stderr through logging's handler of last
+# resort.
+logging.getLogger("nornir").addHandler(logging.NullHandler())
 
 # Whether the fabric is well after a wave: given the wave and every switch changed so far, it returns what is not well
 # (switch or "" for the fabric -> reason); empty is well. It raises RailfabError when it cannot tell.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 from fabric.values.change import Impact, Outcome
@@ -117,3 +119,10 @@ def test_run_record_is_complete_and_holds_no_configuration(bench: Make) -> None:
     whats = [exchange.what for exchange in run.devices["p1-l0"].exchanges]
     for step in ("lock", "keep what is there", "whole configuration", "confirm", "save", "unlock"):
         assert step in whats
+
+
+def test_what_nornir_logs_is_not_on_stderr() -> None:
+    """A refused switch is told once, in our words; in a process of its own, as pytest has handlers at the root."""
+    code = "import logging, fabric.deploy.roll; logging.getLogger('nornir.core.task').error('Traceback')"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stderr == ""
