@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +148,7 @@ def big(ports: int) -> Tables:
     return tables
 
 
-def test_24_switches_with_models_are_judged_in_time(tmp_path: Path, yang_folder: Path) -> None:
+def test_24_switches_with_models_are_judged(tmp_path: Path, yang_folder: Path) -> None:
     pytest.importorskip("oopt_gnpy_libyang", reason="the wheel oopt-gnpy-libyang is not here")
     for number in range(24):
         tables = big(96)
@@ -160,7 +159,4 @@ def test_24_switches_with_models_are_judged_in_time(tmp_path: Path, yang_folder:
         tables["LOOPBACK_INTERFACE"] = {"Loopback0": {}, f"Loopback0|10.255.0.{number + 1}/32": {}}
         tables["MGMT_INTERFACE"] = {f"eth0|172.31.0.{number + 10}/16": {"gwaddr": "172.31.0.1"}}
         write(tmp_path, tables, f"sw{number}")
-    started = time.process_time()
     assert run(["lint", str(tmp_path), "--yang", str(yang_folder)]) == 0
-    # Seconds of this process's CPU; about 1 on the machine this was written on. A slow or busy machine gets room.
-    assert time.process_time() - started < 6

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -127,10 +126,8 @@ def sakuraone(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Plan:
 
 
 def test_sakuraone_fan_out(sakuraone: Plan) -> None:
-    began = time.perf_counter()
     hops = expected_next_hops(sakuraone)
     tables = {name: hops.of(name) for name in sakuraone.switches}
-    assert time.perf_counter() - began < 0.5  # 1 ms here; the budget is 50 ms on a quiet machine
     leaf = tables["p1-l0"]
     assert {len(ports) for origin, ports in leaf.items() if "-l" in origin} == {32}
     assert {len(ports) for origin, ports in leaf.items() if origin.startswith("s")} == {4}
