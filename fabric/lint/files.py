@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 from fabric.errors import InputError, Problem
 from fabric.lint.view import found
 from fabric.values.finding import Finding, Severity, Status
+
+_NAMESPACE = re.compile(r"localhost|asic\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,13 @@ def read_file(path: Path) -> ReadFile:
         return ReadFile(path, folder, None, (_unreadable(path, folder, f"not JSON: {error}"),))
     except RecursionError:
         return ReadFile(path, folder, None, (_unreadable(path, folder, "not JSON: nested too deeply"),))
+    if data is None or data == {}:
+        what = "holds no table, so nothing could be judged"
+        return ReadFile(path, folder, None, (_unreadable(path, folder, what),))
+    if isinstance(data, Mapping) and len(data) > 1 and all(_NAMESPACE.fullmatch(str(name)) for name in data):
+        what = f"holds a configuration for each of {', '.join(sorted(data))}: SONiC keeps one file for each ASIC"
+        several = found("CFG-01", (path.name, None, None), what, "judge each one as a file of its own", device=folder)
+        return ReadFile(path, folder, None, (several,))
     device = _host_name(data) or folder
     problems = tuple(
         found(

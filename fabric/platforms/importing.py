@@ -34,6 +34,7 @@ from fabric.values.plan import HeadroomRow
 # Cell sizes in bytes, by ASIC family: sonic-mgmt tests/qos/files/qos_params.th5.yaml; sonic-buildimage
 # platform/mellanox/asic_table.j2.
 CELL_BYTES = {"th5": 254, "spc4": 192, "spc5": 192, "spc6": 256}
+_ONE_FILE = "each with a configuration of its own, which railfab does not write; leave it out of the fabric"
 _ECMP = re.compile(r"^\s*SAI_NUM_ECMP_MEMBERS\s*=\s*(\d+)\s*$", re.MULTILINE)
 
 
@@ -70,6 +71,7 @@ def import_directory(folder: Path, identity: Identity, keys: Mapping[str, str] |
     """
     if not folder.is_dir():
         raise PlatformError(f"{folder} is no directory; give one laid out like /usr/share/sonic/device/<platform>")
+    _one_asic(folder)
     top, skus = _layout(folder)
     table = read_platform_json(top) if top else ()
     groups: dict[str, list[_Cage]] = {}
@@ -104,6 +106,20 @@ def import_directory(folder: Path, identity: Identity, keys: Mapping[str, str] |
 class _Cage:
     row: CageRow
     mode: str | None
+
+
+def _one_asic(folder: Path) -> None:
+    """Refuse a box of several ASICs: SONiC wants a config_db.json for each there, and railfab writes one a switch."""
+    for place in (folder, folder.parent):
+        conf = place / "asic.conf"
+        if not conf.is_file():
+            continue
+        found = re.search(r"^\s*NUM_ASIC\s*=\s*(\S+)", conf.read_text(errors="replace"), re.MULTILINE)
+        if found and found[1] != "1":
+            raise PlatformError(f"{conf}: a box of {found[1]} ASICs, {_ONE_FILE}")
+    numbered = sorted(sub.name for sub in folder.iterdir() if sub.is_dir() and sub.name.isdigit())
+    if numbered:
+        raise PlatformError(f"{folder}: holds a folder for each ASIC ({', '.join(numbered)}), {_ONE_FILE}")
 
 
 def _layout(folder: Path) -> tuple[Path | None, list[Path]]:

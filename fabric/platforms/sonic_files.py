@@ -157,6 +157,8 @@ def _port_row(cells: Mapping[str, str], number: int) -> PortRow:
         raise ValueError(f"{name} names a lane twice")
     fec = cells.get("fec")
     speed = int(cells["speed"]) if "speed" in cells else None
+    if cells.get("role", "Ext") == "Int" or "asic_port_name" in cells:
+        raise ValueError(f"{name} is a port of one ASIC of several; railfab does not configure such a box")
     if speed is not None and speed <= 0:
         raise ValueError(f"{name} has speed {speed}")
     return PortRow(

@@ -90,6 +90,19 @@ def test_file_that_is_no_json_is_unknown_and_the_rest_is_judged(
     assert "2 files: 1 sound, 1 not" in out
 
 
+@pytest.mark.parametrize("text", ["{}", "null"])
+def test_a_file_that_says_nothing_is_unknown(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    (tmp_path / "config_db.json").write_text(text)
+    assert run(["lint", str(tmp_path)]) == 2
+    assert "holds no table, so nothing could be judged" in capsys.readouterr().out
+
+
+def test_f141_several_asics_in_one_file_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "config_db.json").write_text('{"localhost": {}, "asic0": {"PORT": {"Ethernet0": {"lanes": "1"}}}}')
+    assert run(["lint", str(tmp_path)]) == 1
+    assert "a configuration for each of asic0, localhost" in capsys.readouterr().out
+
+
 def test_faults_and_holes_together_exit_1_and_say_both(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tables = leaf()
     tables["PORT"]["Ethernet20"]["alias"] = "etp3a"

@@ -210,6 +210,33 @@ def test_import_of_bad_directories_says_why(tmp_path: Path) -> None:
         import_directory(tmp_path, LOCAL)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("asic.conf", "NUM_ASIC=2\nDEV_ID_ASIC_0=03:00.0\n", "a box of 2 ASICs"),
+        ("0/port_config.ini", "# name lanes alias index speed\nEthernet0 1 e1 1 100000\n", "a folder for each ASIC"),
+        (
+            "Sku/port_config.ini",
+            "# name lanes alias index role speed asic_port_name\nEthernet0 1 e1 1 Ext 100000 Eth0-ASIC0\n",
+            "a port of one ASIC of several",
+        ),
+        (
+            "Sku/port_config.ini",
+            "# name lanes alias index role speed\nEthernet0 1 e1 1 Int 100000\n",
+            "a port of one ASIC of several",
+        ),
+    ],
+    ids=["F141-asic-conf", "F141-numbered", "F141-asic-port", "F141-internal-port"],
+)
+def test_a_box_of_several_asics_is_refused(name: str, text: str, why: str, tmp_path: Path) -> None:
+    """SONiC wants a config_db.json for each ASIC there; one merged file would be wrong for all of them."""
+    file = tmp_path / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    with pytest.raises(PlatformError, match=why):
+        import_directory(tmp_path, LOCAL)
+
+
 def test_import_refuses_a_boot_mode_that_is_not_there(tmp_path: Path) -> None:
     interface = {"index": "1,1", "lanes": "1,2", "breakout_modes": {"1x100G": ["e1"], "2x50G": ["e1a", "e1b"]}}
     (tmp_path / "platform.json").write_text(json.dumps({"interfaces": {"Ethernet0": interface}}))
