@@ -50,7 +50,7 @@ def _add(file: Path, where: str, rows: dict[str, Row], table: str, key: str, row
         what = f"{several[0]} is for a switch of several ASICs, which needs a file for each: railfab writes one"
         raise _wrong(file, where, what, "take it out")
     ownership = OWNED.get(table)
-    if ownership is not None and ownership.removed_when_absent and not rows:
+    if table.startswith("BGP_") and ownership is not None and ownership.removed_when_absent and not rows:
         raise _wrong(file, where, _ONE_WRITER, "take it out")
     have = rows.get(key)
     if have is None:

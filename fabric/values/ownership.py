@@ -6,7 +6,8 @@ write by themselves in answer to ours (`pg_lossless_*` of the traditional buffer
 Read with a desired and a running configuration side by side:
 
 - `Scope.TABLE`: a running row that the desired tables lack is ours to remove - when the desired tables have the
-  table at all, or `removed_when_absent` is set (a second writer of BGP peers would fight our FRR text).
+  table at all, or `removed_when_absent` is set (a second writer of BGP peers would fight our FRR text; a watchdog
+  without a lossless class watches nothing).
 - `Scope.ROWS`: only the rows that the desired tables have are ours; other rows are somebody else's.
 - `fields`: of an owned row these fields are ours, None for all. Other fields stay as they are on the box.
 - `only`: keys outside these patterns are never ours. `never`: neither are keys inside these, nor rows whose
@@ -115,8 +116,9 @@ OWNED: Mapping[str, Ownership] = {
     "CABLE_LENGTH": Ownership(Scope.ROWS, only=("AZURE",)),
     "DEFAULT_LOSSLESS_BUFFER_PARAMETER": _ROWS,
     "LOSSLESS_TRAFFIC_PATTERN": _ROWS,
-    # GLOBAL cannot be removed by SONiC's updater (generic_config_updater/patch_sorter.py).
-    "PFC_WD": Ownership(Scope.TABLE, only=("Ethernet*", "GLOBAL")),
+    # A port that loses its lossless class loses its watchdog, the last one too. GLOBAL cannot be removed by SONiC's
+    # updater (generic_config_updater/patch_sorter.py), so it stays.
+    "PFC_WD": Ownership(Scope.TABLE, only=("Ethernet*",), removed_when_absent=True),
     # In mode frr our text holds the peers: a row here would make bgpcfgd write a second set.
     "BGP_NEIGHBOR": Ownership(Scope.TABLE, removed_when_absent=True),
     "BGP_PEER_RANGE": Ownership(Scope.TABLE, removed_when_absent=True),

@@ -19,7 +19,8 @@ from fabric.data import locate
 from fabric.errors import InputError, RailfabError, RenderError
 from fabric.render import render_switch, write
 from fabric.render.policy import Templates
-from tests.render.plans import plan
+from fabric.values.ownership import merged
+from tests.render.plans import plan, qos
 
 OURS = locate("templates")
 
@@ -261,6 +262,15 @@ def test_what_ours_replaces_may_have_been_bad(tmp_path: Path) -> None:
     assert "old" not in got["DEVICE_NEIGHBOR_METADATA"]
     assert "ACL_TABLE" not in got
     assert got["DEVICE_METADATA"]["localhost"]["mac"] == "02:00:5e:00:00:01"
+
+
+def test_the_watchdog_goes_with_the_lossless_class() -> None:
+    """The table is not rendered then at all, yet its rows are ours; GLOBAL stays, SONiC's updater cannot remove it."""
+    lossless = render_switch(plan(), "p1-l0").tables
+    lossy = render_switch(plan(qos_plan=qos(lossless=False)), "p1-l0").tables
+    got = merged(lossy, lossless)
+    assert set(got["PFC_WD"]) == {"GLOBAL"}
+    assert not any("pfc_enable" in row for row in got["PORT_QOS_MAP"].values())
 
 
 @pytest.mark.parametrize(
