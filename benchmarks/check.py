@@ -3,7 +3,8 @@
     python benchmarks/check.py [NAME...]         names of topology/*.yaml, default: sakuraone gpu8192 gpu98304
 
 Each line is a process of its own. The Plan and the synthetic snapshots are made first and not counted; `judge` is
-`run_checks` with a baseline (wall and CPU seconds), `peak` the whole process with the Plan and what was judged (above 1,000 switches without a baseline) in memory.
+`run_checks` with a baseline (wall and CPU seconds), `peak` the whole process with the Plan and what was judged in
+memory. Above 1,000 switches there is no baseline: the generator keeps one time of such a fabric.
 `one link` judges again only the two switches of one cable that went down.
 Cables a second are those of the cabling check alone on a fabric where every hundredth cable is swapped with the next.
 """
