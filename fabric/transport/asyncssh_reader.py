@@ -53,7 +53,15 @@ class Job:
 class Reader:
     """Open connections to many devices on one background event loop. A context manager; threads may share it."""
 
-    def __init__(self, login: Login, *, concurrent_jobs: int = _CONCURRENT, opening: int = _OPENING) -> None:
+    def __init__(
+        self,
+        login: Login,
+        *,
+        concurrent_jobs: int = _CONCURRENT,
+        opening: int = _OPENING,
+        login_s: float = OPEN_DEADLINE_S,
+    ) -> None:
+        self._login_s = login_s
         login.require_known_hosts()
         self._login = login
         self._known_hosts = _read_known_hosts(login)
@@ -246,7 +254,13 @@ class Reader:
             while True:
                 try:
                     async with self._opening:
-                        connection = await self._connect(target, max(0.05, until - self._loop.time()))
+                        # A device that says nothing must not hold its place here for as long as its command may run.
+                        patience = max(0.05, min(self._login_s, until - self._loop.time()))
+                        connection = await self._connect(target, patience)
+                except TimeoutError:
+                    raise DeadlineError(
+                        f"{_where(target)}: no SSH login in {patience:.3g} s; it is down, cannot be reached, or hangs"
+                    ) from None
                 except ConnectionRefusedError:
                     refused += 1
                     if refused > _REFUSED_RETRIES:
@@ -312,7 +326,7 @@ class Reader:
                     self._login.known_hosts, f"jump host {jump.address}", jump.address, jump.port, seen
                 ) from None
             except (asyncssh.Error, OSError) as error:
-                raise TransportError(f"jump host {jump.address}: {error}") from None
+                raise TransportError(f"jump host {jump.address}: {str(error) or 'no answer in time'}") from None
             return self._jump
 
     def _options(self) -> dict[str, Any]:

@@ -295,6 +295,21 @@ def test_sweep_with_one_hung_switch(tmp_path: Path) -> None:
         assert sorted(seen) == sorted(answers)
 
 
+def test_a_hung_login_ends_long_before_the_command_may(tmp_path: Path) -> None:
+    import socket
+
+    with Server(tmp_path, password=PASSWORD) as server, socket.create_server(("127.0.0.1", 0)) as silent:
+        hung = Target("hung", "127.0.0.1", silent.getsockname()[1])
+        started = time.monotonic()
+        with Reader(login(server), login_s=0.5) as reader:
+            answer = reader.sweep([Job(hung, "true")], device_deadline_s=60)["hung"]
+            again = reader.sweep([Job(hung, "true")], device_deadline_s=0.2)["hung"]
+        assert time.monotonic() - started < 10
+        assert isinstance(answer, DeadlineError)
+        assert "no SSH login in 0.5 s" in str(answer)
+        assert isinstance(again, DeadlineError)
+
+
 def test_sweep_ends_at_the_whole_deadline(tmp_path: Path) -> None:
     with Server(tmp_path, password=PASSWORD) as server, Reader(login(server), concurrent_jobs=2) as reader:
         jobs = [Job(Target(f"leaf{n}", "127.0.0.1"), "sleep 5" if n else "echo first") for n in range(6)]
