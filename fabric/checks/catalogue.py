@@ -112,8 +112,13 @@ CATALOGUE: Mapping[str, Entry] = {
     "QOS-01": Entry(
         "DSCP does not reach the planned class",
         "RoCE data or its congestion notifications land in another queue or priority group: lossy, or behind data.",
-        ("show qos map dscp-to-tc", "sonic-db-cli CONFIG_DB HGETALL 'PORT_QOS_MAP|Ethernet0'"),
-        "Render and push the switch again. SONiC's default map puts DSCP 26 into a lossy class.",
+        (
+            "show qos map dscp-to-tc",
+            "sonic-db-cli CONFIG_DB HGETALL 'PORT_QOS_MAP|Ethernet0'",
+            "show queue counters Ethernet0",
+        ),
+        "Render and push the switch again. SONiC's default map puts DSCP 26 into a lossy class. Seen by counters "
+        "with a right configuration: the ASIC's map is wrong; see that senders mark the DSCP, then reload.",
     ),
     "QOS-02": Entry(
         "PFC is not on for exactly the planned priority",

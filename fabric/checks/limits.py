@@ -28,6 +28,7 @@ class Limits:
     busy_share: a link below this share of its rate is not busy enough to judge balance.
     members_share: effective members of a group, of all (rule ECMP-02).
     rail_imbalance: max over mean across the rails of a node (rule ECMP-04).
+    roce_packets: RoCE packets of one window that are enough to say which class they landed in (F092).
     """
 
     lldp_ttl_s: float = 120.0
@@ -50,5 +51,6 @@ class Limits:
     balance_level: float = 1e-6
     members_share: float = 0.75
     rail_imbalance: float = 1.5
+    roce_packets: int = 1000
     qps_per_nic: int = 1
     busy_share: float = 0.05

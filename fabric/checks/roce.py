@@ -6,7 +6,7 @@ links (ECMP codes, `balance`). What has no data is noted or unknown, never passe
 
 from __future__ import annotations
 
-from fabric.checks import balance, roce_config, roce_counters, roce_hosts, storm
+from fabric.checks import balance, misqueued, roce_config, roce_counters, roce_hosts, storm
 from fabric.checks.judged import Judged
 from fabric.checks.view import View
 
@@ -18,5 +18,6 @@ def judge(view: View) -> Judged:
     roce_hosts.judge(view, judged)
     storm.judge(view, judged)
     roce_counters.judge(view, judged)
+    misqueued.judge(view, judged)
     balance.judge(view, judged)
     return judged
