@@ -94,6 +94,7 @@ def compute(
         return replace(change, target=target)
     return replace(
         change,
+        target=target if diffs else None,
         patch=tuple(patch(patched, running.tables)),
         commands=tuple(commands) if not refused else (),
         frr_commands=frr.commands if frr and frr_steps else (),

@@ -205,8 +205,18 @@ def _covered(table: str, desired: Mapping[str, Row], running: Mapping[str, Row])
         for key, cells in _by_key(there).items()
         if all(cell in wanted and there[cell][1] == wanted[cell][1] for cell in cells)
     }
-    # A desired row leans on running rows; it is satisfied only if all of those may stay.
-    return frozenset(kept) | frozenset(key for key, leaned in satisfied.items() if leaned <= kept)
+    cells_there, cells_wanted = _by_key(there), _by_key(wanted)
+    while True:
+        # A desired row leans on running rows; it is satisfied only if all of those may stay. One that is not is
+        # written in its own form, and then a running row of the same cells must go, though it says the same.
+        content = {key for key, leaned in satisfied.items() if leaned <= kept}
+        written = {
+            cell for key, cells in cells_wanted.items() if key not in content and key not in running for cell in cells
+        }
+        stays = {key for key in kept if written.isdisjoint(cells_there[key])}
+        if stays == kept:
+            return frozenset(kept | content)
+        kept = stays
 
 
 _Cell = tuple[str, int]

@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 @click.option(
     "--reload", "by_reload", multiple=True, metavar="SWITCH", help="Accept a reload where a patch would be too large."
 )
+@click.option(
+    "--yang", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Judge results by these models too."
+)
 @click.option("--templates", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Overlay ours.")
 @click.option("--state", type=click.Path(path_type=Path), metavar="DIR", help="Folder of ledger and state.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout (railfab.plan-report/1).")
@@ -48,6 +51,7 @@ def command(
     only: tuple[str, ...],
     release: tuple[str, ...],
     by_reload: tuple[str, ...],
+    yang: Path | None,
     templates: Path | None,
     state: Path | None,
     as_json: bool,
@@ -64,7 +68,7 @@ def command(
     from fabric.values.codec import dumps
 
     with _progress(not quiet and not as_json) as said:
-        change_plan = plan_live(intent, state, only, release, by_reload, templates, beside=out, said=said)
+        change_plan = plan_live(intent, state, only, release, by_reload, templates, beside=out, said=said, yang=yang)
     if out is not None:
         write_whole(out, dumps(change_plan))
     if markdown is not None:
@@ -93,9 +97,10 @@ def plan_live(
     *,
     beside: Path | None = None,
     said: Callable[[int, str], None] | None = None,
+    yang: Path | None = None,
 ) -> ChangePlan:
     """The plan of a live fabric. `beside` is where it will be written: the intent is named relative to it."""
-    return read_live(intent, state, only, release, by_reload, templates, beside=beside, said=said)[1]
+    return read_live(intent, state, only, release, by_reload, templates, beside=beside, said=said, yang=yang)[1]
 
 
 def read_live(
@@ -108,6 +113,7 @@ def read_live(
     *,
     beside: Path | None = None,
     said: Callable[[int, str], None] | None = None,
+    yang: Path | None = None,
 ) -> tuple[Plan, ChangePlan, Mapping[str, Reading]]:
     """The Plan, the differences of the live fabric from it, and what was read."""
     import os
@@ -117,6 +123,7 @@ def read_live(
     from fabric.deploy.holds import parse_item, read_holds
     from fabric.deploy.over_ssh import read_fabric, switches_of
     from fabric.deploy.planning import make_plan
+    from fabric.lint import ResultJudge, YangModels
     from fabric.render import render_switch
     from fabric.state import state_paths
     from fabric.transport.login import Login, terminal_prompt
@@ -145,6 +152,7 @@ def read_live(
         holds=read_holds(paths.holds),
         release=releases,
         by_reload=by_reload,
+        judge=ResultJudge(plan, None if yang is None else YangModels(yang)),
     )
     return plan, made, readings
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fabric.change import Hold, compute, digest
@@ -12,8 +12,11 @@ from fabric.deploy.reading import Reading
 from fabric.deploy.waves import hazards, waves
 from fabric.values.change import ChangePlan, DeviceChange, Impact, Step
 from fabric.values.codec import plain
-from fabric.values.device_config import DeviceConfig
+from fabric.values.device_config import DeviceConfig, Tables
 from fabric.values.plan import Network, Plan
+
+# (switch, CONFIG_DB before, CONFIG_DB after) -> why the result must not be sent, or None.
+Judge = Callable[[str, Tables, Tables], str | None]
 
 
 def make_plan(
@@ -27,11 +30,13 @@ def make_plan(
     holds: Sequence[Hold] = (),
     release: Mapping[str, Iterable[str]] | None = None,
     by_reload: Iterable[str] = (),
+    judge: Judge | None = None,
 ) -> ChangePlan:
     """Compare every switch that was read with what it must be.
 
     `release` names state made by hand to be undone, by switch; a plan with it holds nothing else. `by_reload` are
-    switches for which a reload is accepted where a patch would be too large.
+    switches for which a reload is accepted where a patch would be too large. `judge` sees the whole result of each
+    change before anything is sent and may refuse it.
     """
     releases = {name: frozenset(items) for name, items in (release or {}).items()}
     reload_for = frozenset(by_reload)
@@ -56,6 +61,9 @@ def make_plan(
             change = replace(change, refused=f"its routing configuration could not be read: {reason}")
         elif not releases:
             change = _file_too(change, desired[name], reading)
+        if judge is not None and change.target is not None and change.method != "none" and change.refused is None:
+            unsound = judge(name, reading.config.tables, change.target)
+            change = change if unsound is None else replace(change, refused=unsound)
         # What runs is read again when it is applied, so the whole target need not be in the file.
         changes[name] = replace(change, target=None)
         if reading.pending is not None:

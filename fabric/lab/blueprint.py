@@ -104,11 +104,12 @@ def draw(plan: Plan, hosts: int | None = None) -> Blueprint:
             continue
         wires.append(Wire(cable.a_device, cable.a_port, cable.b_device, cable.b_port, cable.rail))
     network = ipaddress.ip_network(plan.services.mgmt_network)
+    bridge = _bridge(network, switches, chosen)
     return Blueprint(
         name=plan.name,
         release=plan.release,
-        bridge=_bridge(network, switches, chosen),
-        switches={name: _switch(plan, switch, network) for name, switch in switches.items()},
+        bridge=bridge,
+        switches={name: _switch(plan, switch, network, bridge.split("/")[0]) for name, switch in switches.items()},
         hosts={name: _host(plan, host, network) for name, host in chosen.items()},
         wires=tuple(wires),
     )
@@ -151,7 +152,9 @@ def _host(plan: Plan, host: HostPlan, network: ipaddress.IPv4Network | ipaddress
     return HostBox(host.name, nics, _with_length(host.mgmt_address, network) if host.mgmt_address else None)
 
 
-def _switch(plan: Plan, switch: SwitchPlan, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> SwitchBox:
+def _switch(
+    plan: Plan, switch: SwitchPlan, network: ipaddress.IPv4Network | ipaddress.IPv6Network, gateway: str
+) -> SwitchBox:
     mac = switch.base_mac or mac_of(plan.name, switch.name)
     serial = switch.serial or "TWIN" + mac.replace(":", "")[-8:].upper()
     mgmt = _with_length(switch.mgmt_address, network)
@@ -163,11 +166,11 @@ def _switch(plan: Plan, switch: SwitchPlan, network: ipaddress.IPv4Network | ipa
         serial=serial,
         platform=switch.onie_platform,
         hwsku=switch.hwsku,
-        factory=_factory(plan, switch, mac, mgmt),
+        factory=_factory(plan, switch, mac, mgmt, gateway),
     )
 
 
-def _factory(plan: Plan, switch: SwitchPlan, mac: str, mgmt: str) -> Tables:
+def _factory(plan: Plan, switch: SwitchPlan, mac: str, mgmt: str, gateway: str) -> Tables:
     """CONFIG_DB as the image makes it on first boot, with a management address set by hand.
 
     PORT rows are those of the hwsku's port table: no admin_status, so every port is down; no address, no BGP.
@@ -184,7 +187,6 @@ def _factory(plan: Plan, switch: SwitchPlan, mac: str, mgmt: str) -> Tables:
         if port.subport:
             row["subport"] = str(port.subport)
         ports[port.name] = row
-    eth0: dict[str, Any] = {"gwaddr": switch.mgmt_gateway} if switch.mgmt_gateway else {}
     return {
         "DEVICE_METADATA": {
             "localhost": {
@@ -197,7 +199,8 @@ def _factory(plan: Plan, switch: SwitchPlan, mac: str, mgmt: str) -> Tables:
         },
         "PORT": ports,
         "MGMT_PORT": {"eth0": {"alias": "eth0", "admin_status": "up"}},
-        "MGMT_INTERFACE": {f"eth0|{mgmt}": eth0},
+        # SONiC's own model refuses the row without a gateway (sonic-mgmt_interface.yang).
+        "MGMT_INTERFACE": {f"eth0|{mgmt}": {"gwaddr": switch.mgmt_gateway or gateway}},
         "VERSIONS": {"DATABASE": {"VERSION": f"version_{plan.release}_01"}},
     }
 

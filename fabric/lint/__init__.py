@@ -5,6 +5,7 @@ Codes are CFG-nn (`fabric.lint.codes`).
 """
 
 from fabric.lint.codes import CODES, Code
+from fabric.lint.result import ResultJudge
 from fabric.lint.run import Document, Judged, ResultVerdict, judge_result, lint_documents, lint_tables
 from fabric.lint.yang import Violation, YangModels
 
@@ -13,6 +14,7 @@ __all__ = [
     "Code",
     "Document",
     "Judged",
+    "ResultJudge",
     "ResultVerdict",
     "Violation",
     "YangModels",

@@ -90,3 +90,10 @@ def test_a_patch_leads_to_what_is_wanted_and_nowhere_else(desired: Config, runni
     assert result.get("FOREIGN") == running.get("FOREIGN")
     assert semantic.diff(desired, result) == [], "nothing is left to do"
     assert semantic.diff(desired, semantic.apply(found, running)) == []
+
+
+def test_a_row_that_a_range_takes_in_goes_with_the_same_patch() -> None:
+    desired = {"QUEUE": {"Ethernet0|3-4": {"scheduler": "a"}}}
+    running = {"QUEUE": {"Ethernet0|3": {"scheduler": "a"}, "Ethernet0|4": {"scheduler": "b"}}}
+    assert semantic.apply(semantic.diff(desired, running), running) == desired
+    assert semantic.diff(desired, {"QUEUE": {f"Ethernet0|{queue}": {"scheduler": "a"} for queue in (3, 4)}}) == []
