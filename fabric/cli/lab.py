@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,9 @@ def up(intent: Path, state: Path | None, as_json: bool, hosts: int | None, quiet
         f"{len(document['cables'])} cables, up in {sum(session.seconds.values()):.1f} s"
         + (" without root" if document["rootless"] else "")
     )
-    click.echo(f"next: railfab lab exec {intent} -- railfab plan {intent} -o PLAN")
+    where = shlex.quote(str(intent))
+    kept = "" if state is None else f" --state {shlex.quote(str(state))}"
+    click.echo(f"next: railfab lab exec{kept} {where} -- railfab plan {where}{kept} -o PLAN")
 
 
 @command.command("down")
@@ -98,6 +101,11 @@ def execute(intent: Path, state: Path | None, words: tuple[str, ...]) -> None:
     """
     from fabric import lab
 
+    # Everywhere else an option may stand after INTENT; here what follows is the command's, but for this one.
+    if words[0] == "--state" and len(words) > 1:
+        state, words = Path(words[1]), words[2:]
+    elif words[0].startswith("--state="):
+        state, words = Path(words[0].removeprefix("--state=")), words[1:]
     node, command_words = _split(words)
     folder = _folder(intent, state)
     before, environment = lab.inside(folder, node) if node else lab.management(folder)
@@ -214,7 +222,7 @@ def _folder(intent: Path, state: Path | None) -> Path:
 
 
 def _split(words: tuple[str, ...]) -> tuple[str | None, list[str]]:
-    if words[0] == "--":
+    if words[:1] == ("--",):
         node, rest = None, list(words[1:])
     elif len(words) > 1 and words[1] == "--":
         node, rest = words[0], list(words[2:])

@@ -89,7 +89,11 @@ def call(arguments: list[str]) -> int:
             code = railfab.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
-    except click.Abort:
+    except click.Abort as stop:
+        if isinstance(stop.__context__, EOFError):
+            # A question nobody is there to answer, as in a pipeline: no signal ended us, and nothing was done.
+            click.echo("\nrailfab: nobody answered; nothing was done; --yes agrees beforehand", err=True)
+            return 2
         click.echo("railfab: stopped", err=True)
         return 130
     except click.ClickException as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import subprocess
@@ -176,6 +177,38 @@ def test_ctrl_c_is_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     monkeypatch.setattr(command, "callback", stopped)
     assert entry.run(["lint", "."]) == 130
     assert "stopped" in capsys.readouterr().err
+
+
+def test_question_nobody_answers_is_2(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    command = importlib.import_module("fabric.cli.lint").command
+    monkeypatch.setattr(command, "callback", lambda **_: click.confirm("Go on?", err=True))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert entry.run(["lint", "."]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "nobody answered" in said.err
+
+
+@pytest.mark.parametrize("state", [["--state", "S"], ["--state=S"]])
+@pytest.mark.parametrize("after", [True, False])
+def test_state_of_lab_exec_may_stand_after_the_intent(
+    state: list[str], after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fabric import lab
+    from fabric.errors import LabError
+
+    asked: list[Path] = []
+
+    def management(folder: Path) -> Any:
+        asked.append(folder)
+        raise LabError("no twin")
+
+    monkeypatch.setattr(lab, "management", management)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lab.yaml").write_text("name: lab\n")
+    words = ["lab.yaml", *state] if after else [*state, "lab.yaml"]
+    assert entry.run(["lab", "exec", *words, "--", "true", "--state", "not-ours"]) == 2
+    assert [folder.is_relative_to("S") for folder in asked] == [True]
 
 
 def test_reader_that_went_away_is_141(tmp_path: Path) -> None:
