@@ -243,6 +243,18 @@ CATALOGUE: Mapping[str, Entry] = {
         ("show interfaces counters rates        (on each leaf)", "nvidia-smi topo -m        (on the host)"),
         "Compare NCCL_IB_HCA and the GPU to NIC map with a good node.",
     ),
+    "ECMP-05": Entry(
+        "a forwarding table of the ASIC is full, or nearly",
+        "Next hop groups, their members, next hops, neighbours and routes have tables of fixed size. What no longer "
+        "fits is refused: sessions and RIB stay green, and traffic takes fewer paths or none.",
+        (
+            "crm show resources all",
+            "sonic-db-cli COUNTERS_DB HGETALL CRM:STATS",
+            "grep -i 'SAI_STATUS_TABLE_FULL\\|SAI_STATUS_INSUFFICIENT' /var/log/syslog",
+        ),
+        "Fewer different groups: look for routes whose next hops differ without need (a drained spine, aggregates that "
+        "are missing), then for a HwSKU with larger tables.",
+    ),
     "PHY-01": Entry(
         "many bit errors before correction",
         "FEC still corrects them; above 2.4e-4 it no longer can. One receiver is named: the fault lies between the far "

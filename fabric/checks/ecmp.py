@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
+from fabric.checks import tables
 from fabric.checks._cabling_words import some
 from fabric.checks.expected import Routes
 from fabric.checks.judged import Judged
@@ -30,9 +31,15 @@ def judge(view: View) -> Judged:
             continue
         seen = compare(view, routes, name, state)
         judged.passed += seen.passed
-        judged.claims.extend(_claims(view, name, state, seen.losses))
-        judged.claims.extend(_refused(view, name, seen))
-        judged.claims.extend(_waiting(view, name, seen.waiting))
+        below = (
+            *_claims(view, name, state, seen.losses),
+            *_refused(view, name, seen),
+            *_waiting(view, name, seen.waiting),
+        )
+        judged.claims.extend(claim for layer, claim in below if layer is not ASIC)
+        claims, room = tables.judge(view, name, [claim for layer, claim in below if layer is ASIC])
+        judged.claims.extend(claims)
+        judged.passed += room
         if seen.losses[RIB]:
             lost.append((name, seen.losses[RIB]))
     mute = _mute(view, routes, lost)
@@ -42,7 +49,7 @@ def judge(view: View) -> Judged:
     return judged
 
 
-def _claims(view: View, name: str, state: SwitchState, losses: dict[str, Loss]) -> Iterator[Claim]:
+def _claims(view: View, name: str, state: SwitchState, losses: dict[str, Loss]) -> Iterator[tuple[str, Claim]]:
     """One claim a layer below the RIB. Kernel and APPL_DB are fed by the same zebra: an equal loss in both is one."""
     twins = losses[KERNEL], losses[APPL]
     label = KERNEL
@@ -55,7 +62,7 @@ def _claims(view: View, name: str, state: SwitchState, losses: dict[str, Loss]) 
                 loss.gone = [prefix for prefix in loss.gone if prefix in state.appl or unmasked(state.appl, prefix)]
                 if not loss:
                     continue
-            yield _layer_claim(view, name, state, label if layer is KERNEL else layer, loss)
+            yield layer, _layer_claim(view, name, state, label if layer is KERNEL else layer, loss)
 
 
 _REMEDIES = {
@@ -243,7 +250,7 @@ def _claim(
     )
 
 
-def _refused(view: View, name: str, seen: Seen) -> Iterator[Claim]:
+def _refused(view: View, name: str, seen: Seen) -> Iterator[tuple[str, Claim]]:
     """Routes that FRR itself calls rejected, waiting, or not installed (F067, F069)."""
     for prefixes, word, layer, status in (
         (seen.refused, "rejected by the kernel, which keeps an older route or none", KERNEL, Status.FAIL),
@@ -252,7 +259,7 @@ def _refused(view: View, name: str, seen: Seen) -> Iterator[Claim]:
         (seen.pending, "still queued for installation", ASIC, Status.WARN),
     ):
         if prefixes:
-            yield _claim(
+            claim = _claim(
                 view,
                 name,
                 Cause.ECMP,
@@ -264,9 +271,10 @@ def _refused(view: View, name: str, seen: Seen) -> Iterator[Claim]:
                 ports=frozenset(),
                 status=status,
             )
+            yield layer, claim
 
 
-def _waiting(view: View, name: str, prefixes: list[str]) -> Iterator[Claim]:
+def _waiting(view: View, name: str, prefixes: list[str]) -> Iterator[tuple[str, Claim]]:
     """Selected routes that the ASIC has not confirmed (F067): a warning at first, a failure when it lasts.
 
     route_check itself looks again after 15 s three times, so an earlier sample decides.
@@ -279,7 +287,7 @@ def _waiting(view: View, name: str, prefixes: list[str]) -> Iterator[Claim]:
         rib = before.rib
         late = [prefix for prefix in prefixes if prefix in rib and not rib[prefix].offloaded]
     shown = late or prefixes
-    yield _claim(
+    claim = _claim(
         view,
         name,
         Cause.ECMP,
@@ -291,6 +299,7 @@ def _waiting(view: View, name: str, prefixes: list[str]) -> Iterator[Claim]:
         ports=frozenset(),
         status=Status.FAIL if late else Status.WARN,
     )
+    yield ASIC, claim
 
 
 def _far(view: View, name: str, port: str) -> str:

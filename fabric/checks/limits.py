@@ -23,6 +23,7 @@ class Limits:
     idle_pause: PFC frames of an idle fabric in one window that are worth a word (F137).
     watchdog_events: storms detected between two snapshots that are a finding; one in 24 h is polling jitter (F075).
     buffer_share: use of a pool or headroom that is worth a word (rule CONG-03).
+    table_share: use of an ASIC table that is worth a word, before it refuses routes.
     balance_level: probability at most that random hashing alone raises one imbalance alarm about one group.
     qps_per_nic: flows a NIC has at the least (NCCL_IB_QPS_PER_CONNECTION is 1 by default); more flows, sharper alarms.
     busy_share: a link below this share of its rate is not busy enough to judge balance.
@@ -48,6 +49,7 @@ class Limits:
     idle_pause: int = 100
     watchdog_events: int = 2
     buffer_share: float = 0.8
+    table_share: float = 0.8
     balance_level: float = 1e-6
     members_share: float = 0.75
     rail_imbalance: float = 1.5

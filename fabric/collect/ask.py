@@ -309,6 +309,7 @@ def database_jobs(parts: Iterable[Part]) -> Mapping[str, tuple[str, ...]]:
           ("ROUTE_ENTRY", "NEXT_HOP", "NEXT_HOP_GROUP", "NEXT_HOP_GROUP_MEMBER", "ROUTER_INTERFACE", "SWITCH")),
     )  # fmt: skip
     scan("COUNTERS_DB", Part.ASIC, "COUNTERS_PORT_NAME_MAP", "COUNTERS_LAG_NAME_MAP")
+    scan("COUNTERS_DB", Part.CRM, "CRM:STATS")
     ports, queues, groups = "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP", "COUNTERS_PG_NAME_MAP"
     queue_types = "COUNTERS_QUEUE_TYPE_MAP"
     read(Part.COUNTERS, ports, "COUNTERS", PORT_COUNTERS)
@@ -320,7 +321,7 @@ def database_jobs(parts: Iterable[Part]) -> Mapping[str, tuple[str, ...]]:
         read(Part.WATERMARKS, groups, table, PG_WATERMARKS)
         read(Part.WATERMARKS, "COUNTERS_BUFFER_POOL_NAME_MAP", table, POOL_WATERMARKS)
     found: dict[str, tuple[str, ...]] = {database: (f"S {' '.join(names)}",) for database, names in prefixes.items()}
-    # Two named maps are read as maps of themselves: a scan of COUNTERS_DB would touch every counter.
+    # What is no map is read by its key: a scan of COUNTERS_DB would touch every counter.
     if "COUNTERS_DB" in found:
         found["COUNTERS_DB"] = tuple(f"H {name}" for name in prefixes["COUNTERS_DB"])
     if jobs:

@@ -116,3 +116,17 @@ def watermarks(database: Database) -> dict[str, dict[str, int]]:
     if not seen:
         raise CollectError("COUNTERS_DB has no queue or priority group map: watermarks are not polled")
     return found
+
+
+def crm(database: Database) -> dict[str, int]:
+    """CRM:STATS without `crm_stats_`. CollectError when orchagent has written none yet, or none that is a number."""
+    head = "crm_stats_"
+    rows = database.hashes.get("CRM:STATS", {})
+    found = {
+        clean(name[len(head) :]): value
+        for name, text in rows.items()
+        if name.startswith(head) and (value := integer(text)) is not None and value >= 0
+    }
+    if not found:
+        raise CollectError("COUNTERS_DB has no CRM:STATS: CRM has not polled yet, or cannot on this platform")
+    return found

@@ -27,6 +27,7 @@ class Part(StrEnum):
     CONFIG = "config"
     FRR = "frr"
     BFD = "bfd"
+    CRM = "crm"
 
 
 # Fields of SwitchState that are None with a Hole when the part was asked for and could not be had.
@@ -47,6 +48,7 @@ FIELDS: dict[Part, tuple[str, ...]] = {
     Part.CONFIG: ("config",),
     Part.FRR: ("frr",),
     Part.BFD: (),
+    Part.CRM: ("crm",),
 }
 
 # BFD is asked only when wanted: the stock container of our routing mode starts no bfdd.
@@ -56,7 +58,7 @@ DEFAULT_PARTS: frozenset[Part] = frozenset(Part) - {Part.BFD}
 _GROUPS: dict[str, frozenset[Part]] = {
     "cabling": frozenset({Part.PORTS, Part.LLDP, Part.FDB, Part.NEIGHBOURS}),
     "links": frozenset({Part.PORTS, Part.OPTICS, Part.COUNTERS}),
-    "ecmp": frozenset({Part.PORTS, Part.RIB, Part.KERNEL, Part.APPL, Part.ASIC}),
+    "ecmp": frozenset({Part.PORTS, Part.RIB, Part.KERNEL, Part.APPL, Part.ASIC, Part.CRM}),
     "roce": frozenset({Part.PORTS, Part.COUNTERS, Part.QUEUES, Part.WATERMARKS, Part.CONFIG}),
     "all": DEFAULT_PARTS,
 }

@@ -17,7 +17,7 @@ from fabric.errors import CollectError
 from fabric.values.snapshot import Hole, SwitchState
 
 # Tables that each ASIC of a multi-ASIC switch has for itself, with next hops of its own.
-_PER_ASIC = (Part.BGP, Part.RIB, Part.APPL, Part.ASIC, Part.KERNEL, Part.FRR, Part.BFD)
+_PER_ASIC = (Part.BGP, Part.RIB, Part.APPL, Part.ASIC, Part.KERNEL, Part.FRR, Part.BFD, Part.CRM)
 
 
 def parse_switch(
@@ -79,6 +79,7 @@ class _Reader:
             Part.CONFIG: self._config,
             Part.FRR: self._frr,
             Part.BFD: self._bfd,
+            Part.CRM: self._crm,
         }
         for part, step in steps.items():
             if part not in self._parts:
@@ -281,6 +282,9 @@ class _Reader:
 
     def _watermarks(self) -> None:
         self._values["watermarks"] = parse_counters.watermarks(self._database("COUNTERS_DB"))
+
+    def _crm(self) -> None:
+        self._values["crm"] = parse_counters.crm(self._database("COUNTERS_DB"))
 
     def _config(self) -> None:
         tables = parse_system.config(self._database("CONFIG_DB").hashes)

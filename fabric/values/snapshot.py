@@ -159,7 +159,8 @@ class SwitchState:
     (FEC_PRE_BER, RX_BPS bytes/s, ...); queues / pgs: `Ethernet0:3` -> field (without the SAI prefix) -> value,
     watchdog fields (PFC_WD_*) included in queues, as text where they are text. `rib`, `kernel`, `appl`, `asic`:
     prefix -> route. `switch`: APPL_DB SWITCH_TABLE:switch (hash seeds). `config`: running CONFIG_DB.
-    `errors_by_port`: STATE_DB PORT_OPERR_TABLE.
+    `errors_by_port`: STATE_DB PORT_OPERR_TABLE. `crm`: COUNTERS_DB CRM:STATS without `crm_stats_`: use of the ASIC's
+    tables (`nexthop_group_used`, `nexthop_group_available`, ...), as old as CRM's polling interval.
     """
 
     device: str
@@ -199,6 +200,7 @@ class SwitchState:
     switch: Mapping[str, str] | None = None
     bgp_local_asn: int | None = None
     notes: tuple[str, ...] = ()
+    crm: Mapping[str, int] | None = None
 
     def hole(self, part: str) -> str | None:
         """Why `part` is missing, or None when it is there."""

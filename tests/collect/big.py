@@ -124,6 +124,7 @@ def _counters() -> dict[str, dict[str, str]]:
         f"COUNTERS_{name}_MAP": {} for name in ("PORT_NAME", "QUEUE_NAME", "PG_NAME", "QUEUE_TYPE", "BUFFER_POOL_NAME")
     }
     ethernet = {f"SAI_PORT_STAT_ETHER_IN_PKTS_{n}_OCTETS": "123456789012" for n in range(40)}
+    rows["CRM:STATS"] = {"crm_stats_nexthop_group_used": "40", "crm_stats_nexthop_group_available": "472"}
     for number, name in enumerate(ports()):
         port = _oid(1, number)
         maps["COUNTERS_PORT_NAME_MAP"][name] = port
