@@ -88,25 +88,33 @@ class LabTwin:
             return {}
         return peers
 
-    def converged(self) -> bool:
-        """Whether every session is up, every leaf has all its paths to the others, every port its LLDP neighbour."""
+    def missing(self) -> list[str]:
+        """What keeps the twin from being whole: sessions, paths of leaves to each other, LLDP neighbours."""
         here = {(end["device"], end["port"]) for cable in lab.status(self.folder)["cables"] for end in cable["ends"]}
+        lacking = []
         for name, switch in self.plan.switches.items():
             wanted = {port.peer_addresses[0].split("/")[0] for port in switch.sessions() if (name, port.name) in here}
             peers = self.sessions(name)
-            if not all(peers.get(one, {}).get("state") == "Established" for one in wanted):
-                return False
+            for one in wanted:
+                state = peers.get(one, {}).get("state")
+                if state != "Established":
+                    lacking.append(f"{name}: session to {one} is {state}")
             if switch.role is Role.LEAF:
                 others = [one for one in self.plan.switches.values() if one.role is Role.LEAF and one is not switch]
                 routes = self.rows(name, "APPL_DB", "ROUTE_TABLE:*")
                 for other in others:
-                    row = routes.get(f"ROUTE_TABLE:{other.loopbacks[0].split('/')[0]}", {})
-                    if len(row.get("nexthop", "").split(",")) != len(wanted):
-                        return False
+                    loopback = other.loopbacks[0].split("/")[0]
+                    hops = routes.get(f"ROUTE_TABLE:{loopback}", {}).get("nexthop", "")
+                    if len(hops.split(",")) != len(wanted):
+                        lacking.append(f"{name}: {loopback} over {hops or 'nothing'}")
             seen = {key.partition(":")[2] for key in self.rows(name, "APPL_DB", "LLDP_ENTRY_TABLE:Ethernet*")}
-            if {port for device, port in here if device == name} - seen:
-                return False
-        return True
+            silent = {port for device, port in here if device == name} - seen
+            lacking += [f"{name}: no LLDP neighbour on {port}" for port in sorted(silent)]
+        return lacking
+
+    def converged(self) -> bool:
+        """Whether nothing is missing."""
+        return not self.missing()
 
     def fault(self, kind: str, *arguments: str, undo: bool = False) -> None:
         """Put a fault in or take it out."""
@@ -138,7 +146,9 @@ def wait(ready: Callable[[], Any], seconds: float, what: str) -> Any:
         if found:
             return found
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {seconds:.0f} s in vain for {what}")
+            twin = getattr(ready, "__self__", None)
+            why = f": {'; '.join(twin.missing()[:12])}" if isinstance(twin, LabTwin) else ""
+            raise AssertionError(f"waited {seconds:.0f} s in vain for {what}{why}")
         time.sleep(0.1)
 
 

@@ -126,10 +126,9 @@ def test_addresses_and_mtu_follow_config_db(twin: LabTwin) -> None:
     twin.run("p1-l1", "config", "interface", "ip", "add", "Ethernet0", "192.0.2.1/31")
     twin.run("p1-l1", "config", "interface", "mtu", "Ethernet0", "4000")
     try:
-        link = wait(lambda: has_address(twin, "p1-l1", "Ethernet0", "192.0.2.1"), 5, "the address")
-        assert link["mtu"] == 4000
+        wait(lambda: (has_address(twin, "p1-l1", "Ethernet0", "192.0.2.1") or {}).get("mtu") == 4000, 5, "both")
         wait(lambda: twin.row("p1-l1", "APPL_DB", "INTF_TABLE:Ethernet0:192.0.2.1/31") != {}, 5, "INTF_TABLE")
-        assert twin.row("p1-l1", "STATE_DB", "PORT_TABLE|Ethernet0")["mtu"] == "4000"
+        wait(lambda: twin.row("p1-l1", "STATE_DB", "PORT_TABLE|Ethernet0")["mtu"] == "4000", 5, "STATE_DB")
     finally:
         twin.run("p1-l1", "config", "interface", "ip", "remove", "Ethernet0", "192.0.2.1/31")
         twin.run("p1-l1", "config", "interface", "mtu", "Ethernet0", "9100")
