@@ -255,6 +255,18 @@ CATALOGUE: Mapping[str, Entry] = {
         "Fewer different groups: look for routes whose next hops differ without need (a drained spine, aggregates that "
         "are missing), then for a HwSKU with larger tables.",
     ),
+    "ECMP-06": Entry(
+        "next hops have other weights than they should",
+        "With weighted ECMP a neighbour gets traffic by the paths it has left. Wrong or lost weights overload a "
+        "neighbour that lost links, or starve one that has them all.",
+        (
+            "vtysh -c 'show ip route PREFIX json'",
+            "vtysh -c 'show bgp ipv4 unicast PREFIX'",
+            "sonic-db-cli APPL_DB HGET 'ROUTE_TABLE:PREFIX' weight",
+        ),
+        "RIB: the neighbour's outbound route map must set the link bandwidth (BGP_DEVICE_GLOBAL wcmp_enabled). Below "
+        "it: the release or ASIC does not carry weights.",
+    ),
     "PHY-01": Entry(
         "many bit errors before correction",
         "FEC still corrects them; above 2.4e-4 it no longer can. One receiver is named: the fault lies between the far "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from fabric.checks import tables
+from fabric.checks import tables, weights
 from fabric.checks._cabling_words import some
 from fabric.checks.expected import Routes
 from fabric.checks.judged import Judged
@@ -40,6 +40,7 @@ def judge(view: View) -> Judged:
         claims, room = tables.judge(view, name, [claim for layer, claim in below if layer is ASIC])
         judged.claims.extend(claims)
         judged.passed += room
+        weights.judge(view, routes, name, state, judged)
         if seen.losses[RIB]:
             lost.append((name, seen.losses[RIB]))
     mute = _mute(view, routes, lost)
