@@ -109,6 +109,14 @@ CATALOGUE: Mapping[str, Entry] = {
         ("ip neigh show dev Ethernet0", "show arp", "ping -I Ethernet0 ADDRESS", "ip -br address        (on the host)"),
         "Look at the address of the far end; after a cabling mistake this clears with it.",
     ),
+    "ADDR-05": Entry(
+        "ARP, FDB and port of a host do not agree",
+        "Hosts share a VLAN, and the switch learned a NIC's MAC on another port, on none, or another MAC answers for "
+        "its address: traffic of a rail reaches the wrong machine or all of them, while links and routes are green.",
+        ("show arp", "show mac", "fdbshow -p Ethernet0", "bridge fdb show", "ip -br link        (on the host)"),
+        "Cables first. Right cables: clear the entry and see whether it comes back (a MAC or address used twice, a "
+        "loop). Routed host links have no such table.",
+    ),
     "QOS-01": Entry(
         "DSCP does not reach the planned class",
         "RoCE data or its congestion notifications land in another queue or priority group: lossy, or behind data.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from fabric.checks import tables, weights
+from fabric.checks import tables, vlans, weights
 from fabric.checks._cabling_words import some
 from fabric.checks.expected import Routes
 from fabric.checks.judged import Judged
@@ -47,6 +47,7 @@ def judge(view: View) -> Judged:
     judged.claims.extend(_mute_claim(view, device, prefixes) for device, prefixes in mute.items())
     judged.claims.extend(_rib_claim(view, name, loss, routes, mute) for name, loss in lost)
     _neighbours(view, judged)
+    vlans.judge(view, judged)
     return judged
 
 

@@ -58,7 +58,7 @@ DEFAULT_PARTS: frozenset[Part] = frozenset(Part) - {Part.BFD}
 _GROUPS: dict[str, frozenset[Part]] = {
     "cabling": frozenset({Part.PORTS, Part.LLDP, Part.FDB, Part.NEIGHBOURS}),
     "links": frozenset({Part.PORTS, Part.OPTICS, Part.COUNTERS}),
-    "ecmp": frozenset({Part.PORTS, Part.RIB, Part.KERNEL, Part.APPL, Part.ASIC, Part.CRM}),
+    "ecmp": frozenset({Part.PORTS, Part.RIB, Part.KERNEL, Part.APPL, Part.ASIC, Part.CRM, Part.NEIGHBOURS, Part.FDB}),
     "roce": frozenset({Part.PORTS, Part.COUNTERS, Part.QUEUES, Part.WATERMARKS, Part.CONFIG}),
     "all": DEFAULT_PARTS,
 }
