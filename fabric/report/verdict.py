@@ -17,8 +17,11 @@ _STYLE = {
 
 def verdict_lines(verdict: Verdict, fabric: str) -> Iterator[Line]:
     """The verdict as styled lines."""
+    from hostlist import collect_hostlist
+
     count = len(verdict.nodes)
-    named = verdict.nodes[0] if count == 1 else f"{verdict.nodes[0]} to {verdict.nodes[-1]}, {count} nodes"
+    # In Slurm's own form: "gpu001 to gpu003" would name a node between them that nobody judged.
+    named = verdict.nodes[0] if count == 1 else f"{collect_hostlist(verdict.nodes)}, {count} nodes"
     when = f", seen {moment(verdict.taken_at)}" if verdict.taken_at else ""
     yield ((f"{verdict.verdict.value.upper()} ", _STYLE[verdict.verdict]), (f"{fabric}: {named}{when}", "bold"))
     summary = verdict.summary
