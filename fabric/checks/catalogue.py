@@ -110,7 +110,7 @@ CATALOGUE: Mapping[str, Entry] = {
         "Look at the address of the far end; after a cabling mistake this clears with it.",
     ),
     "ADDR-05": Entry(
-        "ARP, FDB and port of a host do not agree",
+        "a host's ARP entry, FDB entry and port do not agree",
         "Hosts share a VLAN, and the switch learned a NIC's MAC on another port, on none, or another MAC answers for "
         "its address: traffic of a rail reaches the wrong machine or all of them, while links and routes are green.",
         ("show arp", "show mac", "fdbshow -p Ethernet0", "bridge fdb show", "ip -br link        (on the host)"),

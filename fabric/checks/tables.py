@@ -30,6 +30,7 @@ def judge(view: View, device: str, refused: Sequence[Claim]) -> tuple[list[Claim
     """
     state = view.state(device)
     if state is None or state.crm is None:
+        view.skip("how full the ASIC's tables are", "a switch gave no CRM counters")
         return list(refused), 0
     full: list[tuple[str, int]] = []
     close: list[tuple[str, int, int]] = []

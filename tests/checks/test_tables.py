@@ -26,6 +26,7 @@ def _with(crm: Mapping[str, int] | None, faults: Iterable[Fault] = ()) -> Report
 def test_room_is_no_finding_and_no_data_is_not_counted_as_room() -> None:
     without, with_room = _with(None), _with(ROOM)
     assert without.findings == with_room.findings == ()
+    assert any("no CRM counters" in note for note in without.notes)
     assert with_room.summary.passed == without.summary.passed + 1, "a table of size 0 is not counted by the ASIC"
 
 
