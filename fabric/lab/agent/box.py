@@ -47,7 +47,7 @@ class Box:
         self._counters_rows, self._state = Rows(counters), Rows(Redis(redis, 6))
         self._oids = Oids()
         self._ports = Ports(self._netlink, self._config, self._oids, self._appl, self._state, self._asic)
-        self._routes = Routes(self._ports, self._config, self._oids, self._appl, self._asic)
+        self._routes = Routes(self._ports, self._config, self._oids, self._appl, self._asic, self._counters_rows)
         self._counters = Counters(counters, self._counters_rows, self._oids)
         self._lldp = Lldp(f"{self._root}/run/lldpd.socket", self._appl)
         self._loop = asyncio.get_running_loop()
@@ -325,7 +325,7 @@ class Box:
             self._ports.apply()
             self._ports.publish()
             self._routes.publish()
-            for rows in (self._appl, self._state, self._asic):
+            for rows in (self._appl, self._state, self._asic, self._counters_rows):
                 rows.flush()
         except (ConnectionError, OSError) as error:
             print(f"{self.name}: {type(error).__name__}: {error}", flush=True)

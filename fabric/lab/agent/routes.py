@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from fabric.lab.agent import oids as sai
 from fabric.lab.agent.config import Config
@@ -54,8 +54,9 @@ class Stream:
 class Routes:
     """The routes of one switch."""
 
-    def __init__(self, ports: Ports, config: Config, oids: Oids, appl: Rows, asic: Rows) -> None:
+    def __init__(self, ports: Ports, config: Config, oids: Oids, appl: Rows, asic: Rows, counters: Rows) -> None:
         self._ports, self._config, self._oids, self._appl, self._asic = ports, config, oids, appl, asic
+        self._counters = counters
         self._routes: dict[str, Route] = {}
         self._withheld: dict[str, set[tuple[str, str]]] = {"appl": set(), "asic": set()}
 
@@ -103,6 +104,7 @@ class Routes:
             chain.route(prefix, [hop for hop in hops if hop[1] not in missing])
         self._appl.keep_only(rows, lambda key: key.startswith("ROUTE_TABLE:"))
         self._asic.keep_only(chain.rows, lambda key: key.startswith(_ASIC) and key[len(_ASIC) :].startswith(_CHAIN))
+        self._counters.put("CRM:STATS", _table_use(chain.rows))
 
     def _row(self, prefix: str, route: Route) -> dict[str, str] | None:
         protocol = _PROTOCOLS.get(route.protocol, str(route.protocol))
@@ -126,6 +128,26 @@ class Routes:
         if len(hops) > 1:
             row["weight"] = ",".join(str(weight) for _, _, weight in hops)
         return row
+
+
+# Sizes of an ASIC that is none: CRM's words, the object that fills the table, and how many there is room for.
+_TABLES = (
+    ("ipv4_route", 'ROUTE_ENTRY:{"dest":"', 100_000),
+    ("ipv4_nexthop", "NEXT_HOP:", 16_384),
+    ("ipv4_neighbor", "NEIGHBOR_ENTRY:", 16_384),
+    ("nexthop_group", "NEXT_HOP_GROUP:", 512),
+    ("nexthop_group_member", "NEXT_HOP_GROUP_MEMBER:", 16_384),
+)
+
+
+def _table_use(rows: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """CRM:STATS as orchagent writes it, counted from the objects there are."""
+    use: dict[str, str] = {}
+    for name, kind, size in _TABLES:
+        used = sum(key.startswith(_ASIC + kind) for key in rows)
+        use[f"crm_stats_{name}_used"] = str(used)
+        use[f"crm_stats_{name}_available"] = str(size - used)
+    return use
 
 
 class _Chain:
