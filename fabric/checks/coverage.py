@@ -86,7 +86,7 @@ def _absent(view: View, device: str) -> Claim:
         else None,
         remedy=f"look at the console and power of {device}; every finding below clears with it"
         if dead
-        else f"reach {device} ({switch.mgmt_address}) and collect again; nothing about it was judged",
+        else f"reach {device} ({switch.mgmt_address.split('/')[0]}) and collect again; nothing about it was judged",
     )
     return Claim(
         Cause.DEVICE_DOWN if dead else Cause.COVERAGE,

@@ -5,10 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 import sysconfig
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+
+@pytest.fixture(autouse=True)
+def _details_go_with_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an internal error leaves its details: a folder that pytest removes."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
 def run(*words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
