@@ -47,6 +47,8 @@ class Routes:
         for prefix in shared:
             del self.origin[prefix]
 
+        # (switches, origin) -> whether all of them have as many paths to it; leaves share their spines.
+        self.even: dict[tuple[frozenset[str], int], bool] = {}
         self._masks: dict[int, tuple[Sequence[str], int, bool]] = {}
 
     def mask(self, prefixes: Sequence[str]) -> tuple[int, bool]:

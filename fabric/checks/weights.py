@@ -7,7 +7,7 @@ are compared: FRR writes them in percent, an ASIC may write them otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from fabric.checks._cabling_words import some
 from fabric.checks.expected import Routes
@@ -32,22 +32,22 @@ def judge(view: View, routes: Routes, name: str, state: SwitchState, judged: Jud
         return
     lower = [(layer, table) for layer, table in _layers(state) if table is not None]
     wrong: dict[str, list[tuple[str, _Weights, _Weights]]] = {}
-    known: dict[tuple[int, int], _Weights | None] = {}
+    weighed = _Weighed()
+    wanted = _Wanted(view, routes, name)
     for prefix, route in state.rib.items():
         hops = route.next_hops
         if route.protocol != "bgp" or len(hops) < 2 or route.failed:
             continue
-        have = _weights(hops)
         number = routes.origin.get(prefix)
         if number is not None:
-            key = (id(hops), number)
-            if key not in known:
-                known[key] = _expected(routes, view, name, number, have)
-            want = known[key]
-            if want is not None:
-                if _alike(have, want):
+            if weighed.equal(hops) and wanted.equal(number):
+                judged.passed += 1
+            else:
+                have = weighed(hops)
+                want = wanted(number, have)
+                if want is not None and _alike(have, want):
                     judged.passed += 1
-                else:
+                elif want is not None:
                     wrong.setdefault(RIB, []).append((prefix, have, want))
         for layer, table in lower:
             fib = table.get(prefix)
@@ -56,7 +56,7 @@ def judge(view: View, routes: Routes, name: str, state: SwitchState, judged: Jud
             if fib.next_hops is hops:
                 judged.passed += 1
                 continue
-            below = _weights(fib.next_hops)
+            have, below = weighed(hops), weighed(fib.next_hops)
             if below.keys() != have.keys():
                 continue
             if _alike(below, have):
@@ -67,35 +67,84 @@ def judge(view: View, routes: Routes, name: str, state: SwitchState, judged: Jud
     judged.claims.extend(_claims(view, name, wrong))
 
 
+class _Weighed:
+    """Weights by next hop (its address, else its port: some layers do not say it); each tuple is looked at once."""
+
+    def __init__(self) -> None:
+        # id -> (the tuple itself, kept so that its id is not used again; its weights; whether they are equal)
+        self._known: dict[int, tuple[tuple[NextHop, ...], _Weights, bool]] = {}
+
+    def _look(self, hops: tuple[NextHop, ...]) -> tuple[tuple[NextHop, ...], _Weights, bool]:
+        known = self._known.get(id(hops))
+        if known is None:
+            found: dict[str, int] = {}
+            for hop in hops:
+                at = hop.address or hop.port
+                found[at] = found.get(at, 0) + hop.weight
+            known = self._known[id(hops)] = (hops, found, len(set(found.values())) == 1)
+        return known
+
+    def __call__(self, hops: tuple[NextHop, ...]) -> _Weights:
+        return self._look(hops)[1]
+
+    def equal(self, hops: tuple[NextHop, ...]) -> bool:
+        return self._look(hops)[2]
+
+
+class _Wanted:
+    """Paths that the switch behind each next hop has to an origin; None when a hold or lost next hop leaves it open."""
+
+    def __init__(self, view: View, routes: Routes, name: str) -> None:
+        self._view, self._routes, self._name = view, routes, name
+        self._origins = list(view.plan.switches)
+        self._sure = routes.maybe is routes.sure
+        # id of a set of ports (the reach shares them among origins) -> the set, and the switches behind it
+        self._behind: dict[int, tuple[frozenset[str], frozenset[str]]] = {}
+        self._equal: dict[int, bool] = {}
+
+    def equal(self, number: int) -> bool:
+        """Whether all next switches have as many paths, so that all weights are equal."""
+        found = self._equal.get(number)
+        if found is None:
+            found = self._equal[number] = self._sure and self._one_count(number)
+        return found
+
+    def _one_count(self, number: int) -> bool:
+        ports = self._routes.table(self._name).get(number)
+        if not ports:
+            return False
+        behind = self._behind.get(id(ports))
+        if behind is None:
+            fars = (self._view.far((self._name, port)) for port in ports)
+            behind = self._behind[id(ports)] = (ports, frozenset(far[0] if far is not None else "" for far in fars))
+        key = (behind[1], number)
+        even = self._routes.even.get(key)
+        if even is None:
+            even = "" not in behind[1] and len({self._paths(far, number) for far in behind[1]}) == 1
+            self._routes.even[key] = even
+        return even
+
+    def _paths(self, far: str, number: int) -> int:
+        if far == self._origins[number]:
+            return 1
+        return min(self._routes.most, len(self._routes.table(far).get(number, ())))
+
+    def __call__(self, number: int, have: _Weights) -> _Weights | None:
+        if not self._sure:
+            return None
+        found: dict[str, int] = {}
+        for port in self._routes.table(self._name).get(number, ()):
+            planned = self._view.plan.port(self._name, port)
+            far = self._view.far((self._name, port))
+            if planned is None or far is None:
+                return None
+            at = next((a for a in (a.partition("/")[0] for a in planned.peer_addresses) if a in have), port)
+            found[at] = self._paths(far[0], number)
+        return found if found.keys() == have.keys() and all(found.values()) else None
+
+
 def _layers(state: SwitchState) -> tuple[tuple[str, Mapping[str, FibRoute] | None], ...]:
     return (KERNEL, state.kernel), (APPL, state.appl), (ASIC, state.asic)
-
-
-def _weights(hops: Sequence[NextHop]) -> _Weights:
-    """Next hop (its address, else its port) -> weight. Some layers do not say the port."""
-    found: dict[str, int] = {}
-    for hop in hops:
-        at = hop.address or hop.port
-        found[at] = found.get(at, 0) + hop.weight
-    return found
-
-
-def _expected(routes: Routes, view: View, name: str, number: int, have: _Weights) -> _Weights | None:
-    """Paths that the switch behind each next hop has; None when a hold or a lost next hop leaves it open."""
-    if routes.maybe is not routes.sure:
-        return None
-    ports = routes.table(name).get(number, frozenset())
-    origin = list(view.plan.switches)[number]
-    found: dict[str, int] = {}
-    for port in ports:
-        planned = view.plan.port(name, port)
-        far = view.far((name, port))
-        if planned is None or far is None:
-            return None
-        paths = 1 if far[0] == origin else min(routes.most, len(routes.table(far[0]).get(number, ())))
-        at = next((a for a in (a.partition("/")[0] for a in planned.peer_addresses) if a in have), port)
-        found[at] = paths
-    return found if found.keys() == have.keys() and all(found.values()) else None
 
 
 def _alike(one: _Weights, other: _Weights) -> bool:
