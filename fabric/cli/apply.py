@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 @click.option(
     "--confirm", type=click.IntRange(min=5), metavar="SECONDS", help="A switch undoes what is not confirmed by then."
 )
+@click.option(
+    "--patience", type=click.FloatRange(min=0.05), default=1.0, metavar="FACTOR", help="All deadlines times this."
+)
 @click.option("--no-confirm", is_flag=True, help="Do not arm the timer by which a switch undoes an unconfirmed change.")
 @click.option("--no-health", is_flag=True, help="Do not check the fabric after each wave.")
 @click.option("--deadline", type=click.IntRange(min=30), metavar="SECONDS", help="The whole run's; default 6 hours.")
@@ -44,6 +47,7 @@ def command(
     accept_mixed: bool,
     break_lock: bool,
     confirm: int | None,
+    patience: float,
     no_confirm: bool,
     no_health: bool,
     deadline: int | None,
@@ -89,7 +93,7 @@ def command(
     switches_of(plan, [*only, *accept_impact])
     if only:
         active = [name for name in active if name in only]
-    deadlines = Deadlines() if confirm is None else Deadlines(confirm=confirm)
+    deadlines = (Deadlines() if confirm is None else Deadlines(confirm=confirm)).scaled(patience)
     options = Options(
         deadlines=deadlines,
         break_lock=break_lock,

@@ -22,6 +22,7 @@ T = TypeVar("T")
 REBOOTED, VANISHED = 251, 252
 _ANSWER_KEPT = 4000
 _REOPEN_S = 5.0
+_SLICE_S = 60.0
 
 _ONCE = r"""
 set -u
@@ -91,46 +92,60 @@ class Hand:
         self._twice(what, lambda: self.session.put(data, path, mode=mode, root=True))
         self._keep(what, f"{len(data)} bytes to {path}", 0, started)
 
-    def once(self, name: str, command: str, *, deadline_s: float) -> Answer:
+    def once(self, name: str, command: str, *, deadline_s: float, away_s: float = 180.0) -> Answer:
         """Run a long command detached and wait for it, through lost connections; the same name never runs twice.
 
-        DeadlineError: it may still be running (`stop` ends it). TransportError: the switch did not come back in time.
+        `away_s` is how long the switch may be out of reach. DeadlineError: it may still be running (`stop` ends it).
+        TransportError: the switch did not come back in time.
         Exit status REBOOTED or VANISHED: it was ended by a reboot or by somebody on the switch.
         """
         started = time.time()
         until = time.monotonic() + deadline_s
+        what = f"{name}: {_line(command)}"
         script = (
             _ONCE.replace("@DIR@", quote(f"{self.folder}/{name}"))
             .replace("@COMMAND@", command)
             .replace("@END@", f"end-{self.run_id}")
             .replace("@REBOOTED@", str(REBOOTED))
             .replace("@VANISHED@", str(VANISHED))
-        )
+        ).encode()
+        lost_at: float | None = None
         while True:
             left = until - time.monotonic()
-            try:
-                if left <= 0:
-                    raise DeadlineError(name)
-                self.session.open(min(left, 20.0))
-                answer = self.session.run("sh -s", deadline_s=left, stdin=script.encode(), root=True)
-            except DeadlineError:
-                if time.monotonic() < until - 1:
-                    continue
+            if left <= 0:
                 late = DeadlineError(f"{self.name}: {name} did not end in {deadline_s:g} s; it may still be running")
-                self._keep(f"{name}: {_line(command)}", str(late), None, started)
-                raise late from None
+                self._keep(what, str(late), None, started)
+                raise late
+            try:
+                answer = self._attach(script, left)
+                lost_at = None
             except TransportError as error:
-                if time.monotonic() > until - 1:
-                    self._keep(f"{name}: {_line(command)}", str(error), None, started)
+                now = time.monotonic()
+                lost_at = now if lost_at is None else lost_at
+                self.session.close()
+                if now - lost_at > away_s:
+                    self._keep(what, str(error), None, started)
                     raise
                 self._keep(f"{name}: connection lost, opening it again", str(error), None, started)
-                self.session.close()
-                time.sleep(min(_REOPEN_S, max(0.2, (until - time.monotonic()) / 20)))
+                time.sleep(min(_REOPEN_S, max(0.2, min(left, away_s) / 20)))
                 continue
-            if answer.rc is None:
-                continue
-            self._keep(f"{name}: {_line(command)}", (answer.stdout + answer.stderr).strip(), answer.rc, started)
-            return answer
+            if answer is not None:
+                self._keep(what, (answer.stdout + answer.stderr).strip(), answer.rc, started)
+                return answer
+
+    def _attach(self, script: bytes, left: float) -> Answer | None:
+        """Start the command or wait on with it for a while; None when it goes on. TransportError: out of reach.
+
+        A path that is cut without a word looks like a command that takes long, so a small question tells them apart.
+        """
+        self.session.open(min(left, 20.0))
+        try:
+            answer = self.session.run("sh -s", deadline_s=min(left, _SLICE_S), stdin=script, root=True)
+        except DeadlineError:
+            if left > _SLICE_S:
+                self.session.run("true", deadline_s=10.0)
+            return None
+        return None if answer.rc is None else answer
 
     def _twice(self, what: str, work: Callable[[], T]) -> T:
         started = time.time()

@@ -9,7 +9,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from shlex import quote
 
 from fabric.change import Mark, digest, is_ours, mark_of, residue
@@ -20,7 +20,7 @@ from fabric.deploy.drain import drain, undrain
 from fabric.deploy.hand import Hand
 from fabric.deploy.proof import lost_after_reload, patch_problem, reason
 from fabric.deploy.reading import LOCK, MARK, Lock, Reading, read
-from fabric.errors import CollectError, PushError, RailfabError, TransportError
+from fabric.errors import CollectError, DeadlineError, PushError, RailfabError, TransportError
 from fabric.transport.session import Answer
 from fabric.values.change import DeviceChange, Exchange, Outcome
 from fabric.values.codec import plain
@@ -43,6 +43,17 @@ class Deadlines:
     drain: float = 180.0
     # The switch undoes the run by itself this long after it was armed, unless confirmed.
     confirm: int = 1800
+    away: float = 180.0
+
+    def scaled(self, factor: float) -> Deadlines:
+        """All of them longer (a slow switch) or shorter; the timer on the switch stays."""
+        values = {one.name: getattr(self, one.name) * factor for one in fields(self) if one.name != "confirm"}
+        return replace(self, **values)
+
+    @property
+    def out_of_reach(self) -> float:
+        """How long to wait for a switch that is out of reach: no longer than until it has put itself back."""
+        return min(self.away, self.confirm + 30.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +82,7 @@ class SwitchPush:
         self.locked = False
         self.drained = False
         self.armed = False
+        self.lost = False
         self._say = say
         self._before: Reading | None = None
 
@@ -122,6 +134,14 @@ class SwitchPush:
 
     def carry_out(self) -> None:
         """Make the change and prove it by reading back. Nothing is saved yet."""
+        try:
+            self._carry_out()
+        except TransportError as error:
+            # A step that took too long on a switch that still answers is no lost switch.
+            self.lost = not isinstance(error, DeadlineError) or not self._answers()
+            raise
+
+    def _carry_out(self) -> None:
         self._must("from here on", undo.changing_script(self.hand.folder))
         self.touched = True
         self._say(Outcome.PENDING, "changing", None)
@@ -152,6 +172,12 @@ class SwitchPush:
             return "done"
         return "half"
 
+    def _answers(self) -> bool:
+        try:
+            return self.hand.session.run("true", deadline_s=5.0).ok
+        except TransportError:
+            return False
+
     def settle(self) -> None:
         """Keep the change: frr.conf in place, saved, marked, confirmed, unlocked."""
         hand, order = self.hand, self.order
@@ -176,7 +202,9 @@ class SwitchPush:
         if not self.touched:
             self.release()
             return "nothing was changed"
-        answer = hand.once(step, f"sh {quote(hand.folder)}/undo.sh", deadline_s=order.deadlines.reload)
+        if self.lost:
+            hand.session.close()
+        answer = self._once(step, f"sh {quote(hand.folder)}/undo.sh", order.deadlines.reload)
         self.put_back(answer)
         self.release()
         return "put back to what it ran before"
@@ -276,7 +304,7 @@ class SwitchPush:
         text = json.dumps([plain(operation) for operation in self.change.patch], indent=1)
         self.hand.put("patch", text.encode(), path)
         self._dry_run(path)
-        answer = self.hand.once("patch", f"config apply-patch {path}", deadline_s=self.order.deadlines.patch)
+        answer = self._once("patch", f"config apply-patch {path}", self.order.deadlines.patch)
         problem = patch_problem(answer)
         if problem is not None:
             raise PushError(f"the patch was not applied: {problem}")
@@ -284,12 +312,12 @@ class SwitchPush:
     def _dry_run(self, path: str) -> None:
         """Let the updater judge the patch first; when it refuses, ask whether it refuses what runs now (F024)."""
         deadline = self.order.deadlines.patch
-        answer = self.hand.once("dry-run", f"config apply-patch -d {path}", deadline_s=deadline)
+        answer = self._once("dry-run", f"config apply-patch -d {path}", deadline)
         if answer.ok or re.search(r"no such option", answer.stderr, re.IGNORECASE):
             return
         self._must("nothing was changed after all", f"rm -f {quote(self.hand.folder)}/changing")
         self.touched = False
-        empty = self.hand.once("dry-run-nothing", "echo '[]' | config apply-patch -d /dev/stdin", deadline_s=deadline)
+        empty = self._once("dry-run-nothing", "echo '[]' | config apply-patch -d /dev/stdin", deadline)
         if not empty.ok:
             blockers = "; ".join(self.change.foreign[:3]) or reason(empty)
             raise PushError(
@@ -314,9 +342,7 @@ class SwitchPush:
         self.hand.put(f"routing commands ({name})", ("\n".join(commands) + "\n").encode(), on_switch, mode=0o644)
         check = f"docker exec {undo.CONTAINER} vtysh -C -f {inside}"
         run = f"docker exec {undo.CONTAINER} vtysh -f {inside}"
-        answer = self.hand.once(
-            name, f"{check} && {run}; rc=$?; rm -f {on_switch}; exit $rc", deadline_s=self.order.deadlines.step
-        )
+        answer = self._once(name, f"{check} && {run}; rc=$?; rm -f {on_switch}; exit $rc", self.order.deadlines.step)
         if not answer.ok:
             raise PushError(f"FRR refused the routing commands: {reason(answer)}")
 
@@ -336,7 +362,7 @@ class SwitchPush:
         hand.put("whole configuration", json.dumps(target, indent=1).encode(), path)
         if order.desired.frr is not None:
             self._install_frr()
-        answer = hand.once("reload", f"config reload -y -f {path}", deadline_s=order.deadlines.reload)
+        answer = self._once("reload", f"config reload -y -f {path}", order.deadlines.reload)
         if not answer.ok:
             raise PushError(f"config reload failed: {reason(answer)}")
         self._wait_ready()
@@ -433,6 +459,11 @@ class SwitchPush:
             Exchange("read configuration, routing and identity", f"{keys} rows", 0, started, time.time())
         )
         return reading
+
+    def _once(self, name: str, command: str, deadline_s: float) -> Answer:
+        # A switch that was out of reach and has a timer of its own is not waited for again.
+        away = 5.0 if self.lost and self.armed else self.order.deadlines.out_of_reach
+        return self.hand.once(name, command, deadline_s=deadline_s, away_s=away)
 
     def _must(self, what: str, command: str, *, deadline_s: float | None = None, stdin: bytes | None = None) -> Answer:
         answer = self.hand.ask(what, command, deadline_s=deadline_s or self.order.deadlines.step, stdin=stdin)
