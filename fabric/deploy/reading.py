@@ -11,7 +11,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fabric.change.held import Mark
 from fabric.collect import COMMAND, Part, parse_switch, script
@@ -42,6 +42,10 @@ rf boot; cat /proc/sys/kernel/random/boot_id
 rf clock; date +%s
 rf frrfile; sed {_HIDE} {FRR_FILE} 2>/dev/null
 rf reloading; if [ -e {RELOAD_LOCK} ] && ! flock -n {RELOAD_LOCK} true; then echo yes; fi
+if [ "$(sonic-db-cli STATE_DB EXISTS 'EEPROM_INFO|0x23' 2>/dev/null)" != 1 ]; then
+ rf serial; timeout 10 decode-syseeprom -s 2>/dev/null
+ rf mac; timeout 10 decode-syseeprom -m 2>/dev/null
+fi
 rf end
 """
 
@@ -96,11 +100,15 @@ def parse_reading(device: str, answer: Answer, token: str, taken_at: float | Non
     state = parse_switch(device, rest, when, errors=answer.stderr, parts=_PARTS, token=token)
     if state.config is None:
         raise CollectError(f"{device}: CONFIG_DB could not be read: {state.hole('config')}")
+    # pmon keeps the EEPROM in STATE_DB; where it does not run yet the tool reads it.
+    serial, mac = (sections.get(name, "").strip() or None for name in ("serial", "mac"))
+    config = DeviceConfig(device, state.config, state.frr)
+    state = replace(state, serial=state.serial or serial, base_mac=state.base_mac or (mac and mac.lower()))
     lines = sections.get("disk", "").split()
     clock = sections.get("clock", "").strip()
     return Reading(
         device=device,
-        config=DeviceConfig(device, state.config, state.frr),
+        config=config,
         state=state,
         mark=_mark(sections.get("mark", "")),
         lock=parse_lock(sections.get("lock", "")),

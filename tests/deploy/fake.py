@@ -27,7 +27,8 @@ _COMMANDS = (
 )  # fmt: skip
 # Reads that need no Python while no fault is set.
 _READS = {
-    "sonic-db-cli": '[ "$2" = EVAL ] && [ ! -e "$FAKE_ROOT/faults.json" ] && exec cat "$FAKE_ROOT/$1.txt"\n',
+    "sonic-db-cli": '[ "$2" = EXISTS ] && { grep -cF ""EEPROM_INFO|0x23"" "$FAKE_ROOT/STATE_DB.txt"; exit 0; }\n'
+    '[ "$2" = EVAL ] && [ ! -e "$FAKE_ROOT/faults.json" ] && exec cat "$FAKE_ROOT/$1.txt"\n',
     "sonic-cfggen": '[ -e "$FAKE_ROOT/faults.json" ] || exec cat "$FAKE_ROOT/config.txt"\n',
     "vtysh": '[ "$1" = -c ] && [ ! -e "$FAKE_ROOT/faults.json" ] && exec cat "$FAKE_ROOT/frr.txt"\n',
     "lldpctl": "echo '{}'; exit 0\n",

@@ -124,6 +124,10 @@ def db_cli(words: list[str]) -> int:
     if words[1] == "EVAL":
         print(_evaluated(state, database))
         return 0
+    if words[1] == "EXISTS":
+        table, _, key = words[2].partition("|")
+        print(int(key in state.get(database, {}).get(table, {})))
+        return 0
     if words[1] == "HSET":
         table, _, key = words[2].partition("|")
         state["config"].setdefault(table, {}).setdefault(key, {})[words[3]] = words[4]
