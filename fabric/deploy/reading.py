@@ -30,9 +30,10 @@ RELOAD_LOCK = "/etc/sonic/reload.lock"  # sonic-utilities:config/main.py SYSTEM_
 READ_DEADLINE_S = 60.0
 _PARTS = frozenset((Part.CONFIG, Part.FRR, Part.LLDP))
 
-# Passwords are not read.
+# Passwords are not read. What runs here has no standard input: that is the rest of the script.
 _HIDE = r"-e 's/\(neighbor [^ ]* password\) .*/\1 <hidden>/' -e 's/^\( *\(enable \)\{0,1\}password\) .*/\1 <hidden>/'"
 _OURS = f"""
+rf_all() {{
 rf() {{ printf '\\n@@TOKEN-push %s\\n' "$1"; }}
 rf mark; cat {MARK} 2>/dev/null
 rf pending; cat {PENDING} 2>/dev/null
@@ -47,6 +48,8 @@ if [ "$(sonic-db-cli STATE_DB EXISTS 'EEPROM_INFO|0x23' 2>/dev/null)" != 1 ]; th
  rf mac; timeout 10 decode-syseeprom -m 2>/dev/null
 fi
 rf end
+}}
+rf_all </dev/null
 """
 
 

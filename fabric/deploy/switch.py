@@ -58,11 +58,15 @@ class Deadlines:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a push was told: the change of one switch, the configuration it leads to, and how careful to be."""
+    """What a push was told: the change of one switch, the configuration it leads to, and how careful to be.
+
+    Without a `plan` nobody knows what the box should be cabled like, so its identity is not judged and it is not
+    drained.
+    """
 
     run_id: str
     owner: str
-    plan: Plan
+    plan: Plan | None
     change: DeviceChange
     desired: DeviceConfig
     deadlines: Deadlines = field(default_factory=Deadlines)
@@ -96,14 +100,14 @@ class SwitchPush:
         hand, order = self.hand, self.order
         hand.session.open(order.deadlines.open)
         reading = self._read()
-        reasons = preflight.identity(reading, order.plan)
+        reasons = preflight.identity(reading, order.plan) if order.plan is not None else []
         if reasons:
             raise PushError(f"another box answers for {hand.name}: {'; '.join(reasons)}; nothing was sent to change it")
         refused, notes = preflight.state(
             reading,
             order.desired.tables,
             self.change.base_digest,
-            release=order.plan.release,
+            release=order.plan.release if order.plan is not None else "",
             now=time.time(),
             run_id=order.run_id,
             break_lock=order.break_lock,
@@ -123,7 +127,7 @@ class SwitchPush:
             arm = undo.arm_script(hand.folder, hand.run_id, order.deadlines.confirm, json.dumps(pending))
             self._must("arm the timer that undoes it", "sh -s", stdin=arm.encode())
             self.armed = True
-        if order.drain:
+        if order.drain and order.plan is not None:
             self.drained = True
             ports = [name for name, port in order.plan.switches[hand.name].ports.items() if port.use is PortUse.FABRIC]
             try:
