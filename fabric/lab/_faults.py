@@ -204,8 +204,6 @@ class Faults:
         for device, port in ends:
             if device in self._blueprint.hosts:
                 self._address(device, port)
-                # lldpd may miss a device that was replaced at once, and then stays silent on it for up to 30 s.
-                inside(self._pids[device], ["sh", "-c", "(sleep 2; lldpcli update) >/dev/null 2>&1 &"])
 
     def _end(self, text: str) -> End:
         device, separator, port = text.partition(":")

@@ -22,6 +22,7 @@ from typing import Any
 from fabric.errors import LabError, RailfabError
 from fabric.lab import _house, _kernel, _keys, _needs
 from fabric.lab._faults import Faults
+from fabric.lab._hosts import HostWatch
 from fabric.lab._record import LabFolder
 from fabric.lab._wires import Patchbay, nic_batch
 from fabric.lab.blueprint import Blueprint, SwitchBox
@@ -121,9 +122,15 @@ class _Lab:
             self._tell.say({"ready": {key: round(value, 2) for key, value in self._seconds.items()}})
             self._tell.close()
             signal.signal(signal.SIGCHLD, lambda *_: None)
+            watch = HostWatch({name: self._pids[name] for name in self._blueprint.hosts})
             while True:
                 self._reap()
-                if not select.select([listener], [], [], 5.0)[0]:
+                watch.send()
+                ready = select.select([listener.fileno(), *watch.fds()], [], [], watch.patience_s(5.0))[0]
+                for fd in ready:
+                    if fd != listener.fileno():
+                        watch.read(fd)
+                if listener.fileno() not in ready:
                     continue
                 connection, _ = listener.accept()
                 with connection, contextlib.suppress(OSError):
@@ -188,6 +195,7 @@ class _Lab:
             files = {
                 "hosts": f"127.0.0.1 localhost\n127.0.1.1 {host.name}\n",
                 "hostname": f"{host.name}\n",
+                "chassis": "eth0\n" if host.mgmt else next(iter(host.nics), "none") + "\n",
                 "lldpd.conf": f"configure system hostname {host.name}\nconfigure system interface pattern {names}\n",
             }
             if host.mgmt:

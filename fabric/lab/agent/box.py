@@ -27,7 +27,7 @@ _FPM_PORT = 2620
 _LINE = 64 << 20  # a whole config_db.json comes as one line
 _SETTLE_S = 0.02
 _FOLLOW_S = 1.5
-_AGAIN_S = 4.0
+_AGAIN_S = 10.0
 # A reload of SONiC leaves links down for minutes. Here as long as it takes LLDP at the far ends to notice.
 _DARK_S = 2.5
 _SEEDS = {"ToRRouter": "0", "LeafRouter": "10", "SpineRouter": "25"}
@@ -119,8 +119,6 @@ class Box:
             self._quiet = False
             self.started = time.monotonic()
             await self._hostname()
-            await self._run("lldp", "start")
-            await self._lldp.started()
             watched = {
                 port: [int(part) for part in row.get("pfcwd_sw_enable", "").split(",") if part.isdigit()]
                 for port, row in self._config.rows("PORT_QOS_MAP").items()
@@ -134,6 +132,9 @@ class Box:
             self._ports.manage()
             self._switch_rows()
             self._sync()
+            await self._links_settled()
+            await self._run("lldp", "start")
+            await self._lldp.started()
             await self._name_ports()
             await self._lldp.say(["resume"])
             await self._run("bgp", "start")
@@ -141,6 +142,17 @@ class Box:
             await self._set_source()
             self._state.put("SYSTEM_READY|SYSTEM_STATE", {"Status": "UP"})
             self._sync()
+        self._soon()  # what came up meanwhile gets its name now
+
+    async def _links_settled(self) -> None:
+        """Until no more links come up: lldpd that starts in the middle of it misses some for good."""
+        seen = -1
+        for _ in range(30):
+            await asyncio.sleep(0.1)
+            now = len(self._ports.oper_up())
+            if now == seen and not self._ports.more:
+                return
+            seen = now
 
     async def _act(self, name: str, action: str) -> None:
         """`systemctl start|stop|restart bgp|lldp`."""
@@ -330,21 +342,24 @@ class Box:
         except (ConnectionError, OSError) as error:
             print(f"{self.name}: {type(error).__name__}: {error}", flush=True)
             return
+        if self._ports.more:
+            self._soon()
         if self._ports.live:
             # lldpmgrd names a port each time it comes up, and so lldpd sends at once.
             for port in self._ports.came_up:
                 self._lldp.forget(port)
             self._ports.came_up.clear()
-            self._background(self._name_ports())
+            if not self._service.locked():
+                self._background(self._name_ports())
 
     async def _name_ports(self) -> None:
         if await self._lldp.name_ports(sorted(self._ports.oper_up()), self._config.rows("PORT")):
             self._changed = time.monotonic()
             self._follow_later()
 
-    def _follow_later(self) -> None:
+    def _follow_later(self, after_s: float = _FOLLOW_S) -> None:
         if not self._follow:
-            self._follow = self._loop.call_later(_FOLLOW_S, lambda: self._background(self._follow_up()))
+            self._follow = self._loop.call_later(after_s, lambda: self._background(self._follow_up()))
 
     async def _follow_up(self) -> None:
         """lldp_syncd fills its table again soon after ports have changed, and as long as some have no neighbour yet.
@@ -354,12 +369,17 @@ class Box:
         self._follow = None
         since = time.monotonic() - self._changed
         if since < _AGAIN_S:
+            self._ports.announce(self._silent())
             await self._lldp.say(["update"])
         await self._lldp.poll()
         self._appl.flush()
+        if since < _AGAIN_S or (self._silent() and since < 2 * POLL_S):
+            self._follow_later(max(_FOLLOW_S, since))  # at 1.5, 3, 6, 12 s
+
+    def _silent(self) -> set[str]:
+        """Ports that are up and have no LLDP neighbour."""
         known = {key.partition(":")[2] for key in self._appl.names() if key.startswith("LLDP_ENTRY_TABLE:")}
-        if since < _AGAIN_S or (self._ports.oper_up() - known and since < POLL_S):
-            self._follow_later()
+        return self._ports.oper_up() - known
 
     async def _poll_lldp(self, offset: float) -> None:
         await asyncio.sleep(POLL_S * offset)

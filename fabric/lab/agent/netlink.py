@@ -95,6 +95,7 @@ class Netlink:
         self._ask.bind((0, 0))
         self._ask.settimeout(5)
         self._sequence = 0
+        self._queue_length = 1000
 
     def close(self) -> None:
         """Close every socket."""
@@ -154,6 +155,13 @@ class Netlink:
         if mtu is not None:
             body += _attr(4, struct.pack("=I", mtu))
         self._request(RTM_NEWLINK, body, _ACK)
+
+    def announce(self, index: int) -> None:
+        """Have the kernel tell every listener about an interface again, by a change nobody minds (queue length)."""
+        self._queue_length ^= 1
+        self._request(
+            RTM_NEWLINK, _LINK.pack(0, 0, index, 0, 0) + _attr(13, struct.pack("=I", self._queue_length)), _ACK
+        )
 
     def add_link(self, name: str, kind: str) -> None:
         """Create a software interface."""

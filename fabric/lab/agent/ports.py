@@ -15,6 +15,8 @@ from fabric.lab.agent.netlink import IFF_UP, NUD_VALID, Link, Netlink, NetlinkEr
 from fabric.lab.agent.oids import Oids
 from fabric.lab.agent.rows import Rows
 
+# lldpd loses track of ports when more links come up at once than its netlink buffer holds.
+_AT_ONCE = 24
 _LANE_SPEEDS = (25000, 50000, 100000)
 
 
@@ -45,6 +47,7 @@ class Ports:
         self._permanent: dict[int, set[tuple[str, str]]] = {}
         self.live = False
         self.came_up: set[str] = set()
+        self.more = False
         self.names: dict[str, int] = {}
 
     def dump(self) -> None:
@@ -114,7 +117,7 @@ class Ports:
                 self._moved(self._flaps[name], up=True, times=1)
 
     def apply(self) -> None:
-        """Bring the kernel to what CONFIG_DB says."""
+        """Bring the kernel to what CONFIG_DB says; `more` is set when ports are left to be brought up next time."""
         rows = self._config.rows("PORT") if self.live else {}
         wanted: dict[str, set[str]] = {}
         if self.live:
@@ -123,10 +126,17 @@ class Ports:
             for name, prefix in prefixes(self._config.rows("LOOPBACK_INTERFACE")):
                 wanted.setdefault(name, set()).add(_plain(prefix))
             self._loopbacks()
+        raised = 0
+        self.more = False
         for link in list(self.links.values()):
             if link.name.startswith("Ethernet"):
                 row = rows.get(link.name)
                 up = bool(row and row.get("admin_status") == "up")
+                if up and not link.flags & IFF_UP:
+                    if raised == _AT_ONCE:
+                        self.more = True
+                        continue
+                    raised += 1
                 mtu = int(row.get("mtu", "9100")) if row else None
                 self._set(link, up, mtu, wanted.get(link.name, set()) if row else set())
                 if up and link.up:
@@ -182,6 +192,14 @@ class Ports:
         """Names of configured ports that are up."""
         rows = self._config.rows("PORT")
         return {link.name for link in self.links.values() if link.up and link.name in rows}
+
+    def announce(self, names: set[str]) -> None:
+        """Have the kernel tell about these ports again: somebody missed it when they came up."""
+        for name in names:
+            try:
+                self._netlink.announce(self.names[name])
+            except (KeyError, NetlinkError):
+                continue
 
     def device(self, index: int) -> str | None:
         """Name of an interface."""
