@@ -26,7 +26,7 @@ from fabric.nornir_plugins.inventory import PUSH
 from fabric.nornir_plugins.runner import BoundedRunner
 from fabric.transport.session import Session
 from fabric.values.change import ChangePlan, DeviceRun, Exchange, Outcome, Run, Wave
-from fabric.values.codec import decode, dumps
+from fabric.values.codec import decode
 from fabric.values.device_config import DeviceConfig
 from fabric.values.plan import Plan
 
@@ -272,7 +272,7 @@ class Roll:
         run = Run(
             run_id=self.record.run_id,
             fabric=self.change_plan.fabric,
-            plan_digest=hashlib.sha256(dumps(self.change_plan).encode()).hexdigest(),
+            plan_digest=hashlib.sha256((self.record.folder / "plan.json").read_bytes()).hexdigest(),
             started_at=self._started,
             ended_at=time.time(),
             devices=devices,
