@@ -9,7 +9,6 @@ The interactive shell stays usable for Nornir tasks of others (`send_command`).
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 import secrets
 import selectors
@@ -24,102 +23,17 @@ from typing import Any, Self
 
 import paramiko
 from netmiko.exceptions import NetmikoBaseException
-from netmiko.linux.linux_ssh import LinuxSSH
 
 from fabric.errors import DeadlineError, HostKeyError, LoginError, TransportError
 from fabric.transport import host_keys, shell
 from fabric.transport.login import Login
 from fabric.transport.session import ANSWER_LIMIT_BYTES, OPEN_DEADLINE_S, RUN_DEADLINE_S, Answer, Session, Target
+from fabric.transport.sonic_linux import Refuse, SonicLinux, UnenrolledError, no_shell
 
-# Without this, paramiko's own errors reach stderr through logging's handler of last resort.
-logging.getLogger("paramiko").addHandler(logging.NullHandler())
-logging.getLogger("netmiko").addHandler(logging.NullHandler())
-
-_SHELL_DEADLINE_S = 8.0
 _KEEPALIVE_S = 15
 _FIRST_RETRY_S = 0.25
 _REFUSED_RETRIES = 2
 _CHUNK = 1 << 16
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07]*\x07")
-
-
-class _UnenrolledError(paramiko.SSHException):
-    """Raised by our policy in place of accepting a key; carries what was offered."""
-
-    def __init__(self, key: paramiko.PKey) -> None:
-        super().__init__("host key is not enrolled")
-        self.key = key
-
-
-class _Refuse(paramiko.MissingHostKeyPolicy):
-    def missing_host_key(self, client: paramiko.SSHClient, hostname: str, key: paramiko.PKey) -> None:  # noqa: ARG002
-        raise _UnenrolledError(key)
-
-
-@lru_cache(maxsize=4)
-def _enrolled(path: str, _stamp: tuple[int, int]) -> paramiko.HostKeys:
-    return paramiko.HostKeys(path)
-
-
-class SonicLinux(LinuxSSH):
-    """Netmiko's Linux driver for a SONiC switch.
-
-    Prompts and banners of any kind are stepped over by setting a prompt nobody else has and reading up to it
-    (F102, F104); a login shell that is not a Unix shell is an error within seconds.
-    """
-
-    def _build_ssh_client(self) -> paramiko.SSHClient:
-        # Netmiko reads the whole file for every connection; with thousands of switches that alone takes minutes.
-        client = paramiko.SSHClient()
-        path = Path(self.alt_key_file)
-        stat = path.stat()
-        name = host_keys.host_name(self.host, self.port)
-        known: Any = _enrolled(str(path), (stat.st_mtime_ns, stat.st_size)).lookup(name) or {}
-        for kind, key in known.items():
-            client.get_host_keys().add(name, kind, key)
-        client.set_missing_host_key_policy(_Refuse())
-        return client
-
-    def session_preparation(self) -> None:
-        """Set a prompt of our own and wait for it."""
-        self.ansi_escape_codes = True
-        token = secrets.token_hex(6)
-        # The two halves keep the echo of this very line from looking like the prompt.
-        self.write_channel(f"PROMPT_COMMAND=; PS2=; PS1='rail''fab-{token}> '{self.RETURN}")
-        prompt = f"railfab-{token}>"
-        seen = ""
-        until = time.monotonic() + _SHELL_DEADLINE_S
-        while prompt not in seen:
-            if time.monotonic() > until or _asks_password(seen):
-                raise TransportError(_no_shell(seen))
-            time.sleep(0.01)
-            seen += self.read_channel()
-        self.base_prompt = prompt
-
-    def set_base_prompt(self, *_: Any, **__: Any) -> str:
-        """The prompt is ours already."""
-        return self.base_prompt
-
-    def find_prompt(self, delay_factor: float = 1.0, pattern: str | None = None) -> str:
-        """The prompt we set."""
-        return super().find_prompt(delay_factor, pattern or re.escape(self.base_prompt))
-
-
-def _asks_password(seen: str) -> str | None:
-    found = re.search(r".*((current|old|new|unix) password|password.*expired).*", seen, re.IGNORECASE)
-    return found[0].strip() if found else None
-
-
-def _no_shell(seen: str) -> str:
-    asks = _asks_password(seen)
-    if asks:
-        return f"the login shell asks for a new password ({asks!r}); change it by hand once, then try again"
-    lines = [line.strip() for line in _ESCAPES.sub("", seen).splitlines() if line.strip()]
-    last = lines[-1] if lines else ""
-    return (
-        f"no Unix shell answers after login (last line: {last!r}); railfab needs an account whose login shell is a "
-        "POSIX shell, as SONiC's admin has"
-    )
 
 
 class NetmikoSession:
@@ -139,7 +53,17 @@ class NetmikoSession:
 
     @property
     def netmiko(self) -> SonicLinux:
-        """The Netmiko connection, for tasks that speak to it themselves. TransportError when not open."""
+        """The Netmiko connection with its shell open, for tasks that speak to it. TransportError when not connected."""
+        connection = self._live()
+        try:
+            connection.open_shell()
+        except TransportError as error:
+            raise type(error)(self._says(str(error))) from None
+        except (NetmikoBaseException, paramiko.SSHException, OSError, EOFError) as error:
+            raise TransportError(self._says(f"no interactive shell: {error}")) from None
+        return connection
+
+    def _live(self) -> SonicLinux:
         if self._connection is None:
             raise TransportError(f"{self._target.name}: not connected")
         return self._connection
@@ -211,10 +135,11 @@ class NetmikoSession:
         """Hang up at once: the socket is closed, no farewell is waited for."""
         connection, self._connection = self._connection, None
         jump, self._jump = self._jump, None
-        for client in (connection.remote_conn_pre if connection else None, jump):
-            if client is not None:
-                with contextlib.suppress(Exception):
-                    client.close()
+        if connection is not None:
+            connection.hang_up()
+        if jump is not None:
+            with contextlib.suppress(Exception):
+                jump.close()
 
     def _says(self, what: str) -> str:
         return f"{self._target.name} ({self._target.address}): {what}"
@@ -244,7 +169,9 @@ class NetmikoSession:
         timer.daemon = True
         timer.start()
         try:
-            return self._connect(sock, left)
+            connection = self._connect(sock, left)
+            self._prove_shell(connection, until)
+            return connection
         except (NetmikoBaseException, paramiko.SSHException, OSError, EOFError) as error:
             raw()
             if late.is_set():
@@ -255,6 +182,22 @@ class NetmikoSession:
             raise type(error)(self._says(str(error))) from None
         finally:
             timer.cancel()
+
+    def _prove_shell(self, connection: SonicLinux, until: float) -> None:
+        """A Unix shell answers commands: an account with a vendor's own command line is refused at once (F104)."""
+        assert connection.remote_conn_pre is not None
+        transport = connection.remote_conn_pre.get_transport()
+        assert transport is not None
+        token = secrets.token_hex(6)
+        channel = transport.open_session(timeout=max(0.05, until - time.monotonic()))
+        try:
+            channel.exec_command(f"printf railfab-%s {token}")
+            out, err, _ = _converse(channel, b"", until)
+        finally:
+            channel.close()
+        if f"railfab-{token}" not in shell.decode(out):
+            connection.hang_up()
+            raise TransportError(no_shell(shell.decode(out + b"\n" + err)))
 
     def _connect(self, sock: Any, left: float) -> SonicLinux:
         login = self._login
@@ -286,7 +229,7 @@ class NetmikoSession:
             return sock, lambda: _cut(sock)
         client = paramiko.SSHClient()
         client.load_host_keys(str(self._login.known_hosts))
-        client.set_missing_host_key_policy(_Refuse())
+        client.set_missing_host_key_policy(Refuse())
         try:
             client.connect(
                 jump.address,
@@ -305,7 +248,7 @@ class NetmikoSession:
             channel = transport.open_channel(
                 "direct-tcpip", (self._target.address, self._port), ("127.0.0.1", 0), timeout=left
             )
-        except (_UnenrolledError, paramiko.BadHostKeyException) as error:
+        except (UnenrolledError, paramiko.BadHostKeyException) as error:
             client.close()
             raise host_keys.refusal(
                 self._login.known_hosts, f"jump host {jump.address}", jump.address, jump.port, _offered(error.key)
@@ -327,7 +270,7 @@ class NetmikoSession:
             chain.append(cause)
             cause = cause.__cause__ or cause.__context__
         for link in chain:
-            if isinstance(link, (_UnenrolledError, paramiko.BadHostKeyException)):
+            if isinstance(link, (UnenrolledError, paramiko.BadHostKeyException)):
                 return host_keys.refusal(
                     self._login.known_hosts, self._target.name, self._target.address, self._port, _offered(link.key)
                 )
@@ -342,7 +285,7 @@ class NetmikoSession:
         return TransportError(self._says(lines[0] if lines else type(error).__name__))
 
     def _exec(self, text: str, shown: str, until: float, deadline_s: float, stdin: bytes | None) -> Answer:
-        client = self.netmiko.remote_conn_pre
+        client = self._live().remote_conn_pre
         transport = client.get_transport() if client else None
         if transport is None:
             raise TransportError(self._says("the connection is lost"))
