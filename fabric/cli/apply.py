@@ -122,7 +122,7 @@ def command(
             run = go_on(paths.runs, resume, nornir, plan, judge, options=options, processors=processors)
         else:
             run = apply(change_plan, nornir, plan, judge, paths.runs, options=options, processors=processors)
-    unwell = {} if no_health or not active or not _all_good(run) else health.unwell(active)
+    unwell = {} if no_health or not active or not _all_good(run) else health.at_the_end(active)
     if as_json:
         click.echo(dumps({**run_document(run), "unwell": unwell}), nl=False)
     else:

@@ -28,14 +28,21 @@ class LiveHealth:
         self._login = login
         self._patience_s = patience_s
         self._before: set[tuple[str, str | None, str | None]] | None = None
+        self._hosts_before: set[tuple[str, str | None, str | None]] = set()
 
     def remember(self, devices: Collection[str]) -> None:
         """Look before anything changes: findings that are there now are not new later."""
-        self._before = {_key(one) for one in self._bad(self._around(devices))}
+        found = self._bad(self._around(devices))
+        self._before = {_key(one) for one in found}
+        self._hosts_before = {_key(one) for one in found if one.node is not None}
 
     def __call__(self, wave: Wave, changed: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002
         """What is not well around the changed switches and was before; waits for sessions to come back."""
         return self.unwell(changed, self._before or set())
+
+    def at_the_end(self, devices: Collection[str]) -> dict[str, str]:
+        """What is not well once everything is done: also what was broken before, but for hosts that were dark then."""
+        return self.unwell(devices, self._hosts_before)
 
     def unwell(
         self, devices: Collection[str], known: Collection[tuple[str, str | None, str | None]] = ()
