@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -180,30 +179,3 @@ def test_a_host_of_the_twin(lab_twin: LabTwin) -> None:
         nic.name: (nic.switch, lab_twin.plan.switches[nic.switch].ports[nic.switch_port].alias)
         for nic in lab_twin.plan.hosts["gpu001"].nics.values()
     }
-
-
-def test_collecting_costs_at_most_twice_the_openssh_floor(lab_twin: LabTwin, tmp_path: Path) -> None:
-    """The floor: `ssh SWITCH true` each, side by side, with OpenSSH's own defaults. Best of five of both, in turns."""
-    plan, key = lab_twin.plan, lab_twin.folder
-    ssh = (
-        f"ssh -F none -o BatchMode=yes -o UserKnownHostsFile={key / 'known_hosts'} -i {key / 'id_ed25519'} "
-        f"{'admin' if lab_twin.ssh('s0', 'true').returncode == 0 else 'root'}@"
-    )
-    floor = "; ".join(f"{ssh}{switch.mgmt_address.partition('/')[0]} true &" for switch in plan.switches.values())
-    floor = floor.replace("&;", "&") + " wait"
-
-    def timed(run: Callable[[], object]) -> float:
-        began = time.monotonic()
-        run()
-        return time.monotonic() - began
-
-    def ours() -> float:
-        document = collect(lab_twin, tmp_path / "x.json", "--no-raw")[1]
-        assert document["summary"]["read"] == len(plan.switches)
-        return float(document["ended_at"] - document["started_at"])
-
-    floors, collections = [], []
-    for _ in range(5):
-        floors.append(timed(lambda: lab_twin.outside("sh", "-c", floor)))
-        collections.append(ours())
-    assert min(collections) <= 2 * min(floors), f"floor {min(floors):.2f} s, collected in {min(collections):.2f} s"

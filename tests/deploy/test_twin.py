@@ -298,16 +298,3 @@ def test_state_made_by_hand_is_held_and_released_by_name(push: Push) -> None:
     finally:
         push.railfab("release", f"p1-l0:{UPLINK}", "--intent", push.intent)
         push.twin.process("p1-l0", "config", "interface", "startup", UPLINK)
-
-
-def test_planning_what_is_unchanged_costs_at_most_twice_the_floor(push: Push) -> None:
-    """The floor: one command on each switch by OpenSSH with its defaults, in turns with our planning."""
-    benchmark = str(Path(_TREE) / "benchmarks" / "push.py")
-    ratios = []
-    for _ in range(3):
-        done = push.twin.outside(sys.executable, benchmark, "plan", push.intent, "--rounds", "3")
-        assert done.returncode == 0, done.stdout + done.stderr
-        ratios.append(float(done.stdout.splitlines()[-1].rsplit(":", 1)[1].split()[0]))
-        if ratios[-1] <= 2:
-            break
-    assert min(ratios) <= 2, ratios
