@@ -12,7 +12,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from fabric.deploy import Health
+    from fabric.deploy import Health, Options
+    from fabric.transport.login import Login
     from fabric.values.change import ChangePlan, Run
 
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @click.option("--yes", is_flag=True, help="Agree to the plan without being asked; for pipelines.")
 @click.option("--only", multiple=True, metavar="SWITCH", help="These switches of the plan only; may repeat.")
 @click.option("--idle-nodes", metavar="NODES", help="Nodes without a job, as Slurm writes them: gpu[001-050].")
+@click.option("--ask-slurm", is_flag=True, help="Idle nodes are those sinfo says run nothing.")
 @click.option("--accept-impact", multiple=True, metavar="SWITCH", help="Hit the jobs below this one; may repeat.")
 @click.option("--accept-mixed", is_flag=True, help="Roll a change that is harmful while only half the fabric has it.")
 @click.option("--break-lock", is_flag=True, help="Take over the lock of another run that is dead.")
@@ -43,6 +45,7 @@ def command(
     yes: bool,
     only: tuple[str, ...],
     idle_nodes: str | None,
+    ask_slurm: bool,
     accept_impact: tuple[str, ...],
     accept_mixed: bool,
     break_lock: bool,
@@ -64,13 +67,15 @@ def command(
     from fabric.allocate import load_plan
     from fabric.cli.health import LiveHealth
     from fabric.cli.which import intent_of
-    from fabric.deploy import Options, agree, apply
+    from fabric.deploy import Options, agree, apply, host_side
     from fabric.deploy import resume as go_on
+    from fabric.deploy.idle import idle_from_slurm
+    from fabric.deploy.order import Deadlines
     from fabric.deploy.over_ssh import nornir_of, switches_of
     from fabric.deploy.record import named_run, plan_of_run
     from fabric.deploy.report import plan_text, run_document, run_text, sentence
-    from fabric.deploy.switch import Deadlines
     from fabric.gate.nodes import expand
+    from fabric.render import render_hosts
     from fabric.state import state_paths
     from fabric.transport.login import Login, terminal_prompt
     from fabric.values.change import ChangePlan
@@ -100,7 +105,7 @@ def command(
         commit_confirm=not no_confirm,
         only=frozenset(only) if only else None,
         run_deadline_s=float(deadline or Options.RUN_DEADLINE_S),
-        idle=expand(idle_nodes) if idle_nodes else (),
+        idle=(*(expand(idle_nodes) if idle_nodes else ()), *(idle_from_slurm(expand) if ask_slurm else ())),
         accepted=accept_impact,
         accept_mixed=accept_mixed,
     )
@@ -112,6 +117,7 @@ def command(
             return 2
     login = Login.from_environment(paths.known_hosts, ask=terminal_prompt())
     login.require_known_hosts()
+    options = with_new_password(options, login, change_plan)
     health = LiveHealth(plan, where, state, login)
     if active and not no_health:
         health.remember(active)
@@ -123,6 +129,9 @@ def command(
         else:
             run = apply(change_plan, nornir, plan, judge, paths.runs, options=options, processors=processors)
     unwell = {} if no_health or not active or not _all_good(run) else health.at_the_end(active)
+    if _all_good(run) and not only:
+        files = host_side.digests(render_hosts(plan, host) for host in plan.hosts)
+        host_side.write_known(paths.folder / "hosts.json", files)
     if as_json:
         click.echo(dumps({**run_document(run), "unwell": unwell}), nl=False)
     else:
@@ -132,6 +141,24 @@ def command(
         if not active:
             click.echo(sentence(change_plan))
     return exit_code(run, change_plan, unwell)
+
+
+def with_new_password(options: Options, login: Login, change_plan: ChangePlan) -> Options:
+    """RAILFAB_NEW_PASSWORD for boxes from the factory; LoginError when they would keep the one everybody knows."""
+    import os
+    from dataclasses import replace
+
+    from fabric.errors import LoginError
+    from fabric.transport.login import FACTORY_PASSWORD
+
+    new = os.environ.get("RAILFAB_NEW_PASSWORD") or None
+    fresh = [name for wave in change_plan.waves if wave.fresh for name in wave.devices]
+    if fresh and login.password == FACTORY_PASSWORD and new is None:
+        raise LoginError(
+            f"{', '.join(fresh[:4])}: new boxes with the factory's password; set RAILFAB_NEW_PASSWORD to what they "
+            "shall have from now on; nothing was sent"
+        )
+    return replace(options, user=login.user, new_password=new)
 
 
 def exit_code(run: Run, change_plan: ChangePlan, unwell: dict[str, str]) -> int:

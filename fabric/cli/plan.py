@@ -120,11 +120,12 @@ def read_live(
     import time
 
     from fabric.allocate import load_plan
+    from fabric.deploy import host_side
     from fabric.deploy.holds import parse_item, read_holds
     from fabric.deploy.over_ssh import read_fabric, switches_of
     from fabric.deploy.planning import make_plan
     from fabric.lint import ResultJudge, YangModels
-    from fabric.render import render_switch
+    from fabric.render import render_hosts, render_switch
     from fabric.state import state_paths
     from fabric.transport.login import Login, terminal_prompt
 
@@ -141,6 +142,8 @@ def read_live(
         plan, login, names, done=None if said is None else lambda name: said(len(names), name)
     )
     desired = {name: render_switch(plan, name, templates) for name in readings}
+    known = host_side.read_known(paths.folder / "hosts.json")
+    files = host_side.digests(render_hosts(plan, host, templates) for host in plan.hosts)
     where = os.path.relpath(intent, beside.parent if beside is not None else Path())
     made = make_plan(
         plan,
@@ -152,6 +155,8 @@ def read_live(
         holds=read_holds(paths.holds),
         release=releases,
         by_reload=by_reload,
+        hosts=host_side.differing(files, known),
+        first_hosts=known is None,
         judge=ResultJudge(plan, None if yang is None else YangModels(yang)),
     )
     return plan, made, readings

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from fabric.change import Hold, compute, digest
 from fabric.change.frr_diff import frr_diff
+from fabric.deploy import host_side
 from fabric.deploy.preflight import identity
 from fabric.deploy.reading import Reading
 from fabric.deploy.waves import hazards, waves
@@ -31,12 +32,15 @@ def make_plan(
     release: Mapping[str, Iterable[str]] | None = None,
     by_reload: Iterable[str] = (),
     judge: Judge | None = None,
+    hosts: Mapping[str, tuple[str, ...]] | None = None,
+    first_hosts: bool = False,
 ) -> ChangePlan:
     """Compare every switch that was read with what it must be.
 
     `release` names state made by hand to be undone, by switch; a plan with it holds nothing else. `by_reload` are
     switches for which a reload is accepted where a patch would be too large. `judge` sees the whole result of each
-    change before anything is sent and may refuse it.
+    change before anything is sent and may refuse it. `hosts` are host files that go with it (`first_hosts`: no push has
+    gone with any yet).
     """
     releases = {name: frozenset(items) for name, items in (release or {}).items()}
     reload_for = frozenset(by_reload)
@@ -74,6 +78,8 @@ def make_plan(
         for reason, names in half.items()
     ]
     spines, uplinks = spare(plan)
+    if hosts and not releases:
+        notes += host_side.notes(hosts, first=first_hosts)
     changed = {name for name, change in changes.items() if change.method != "none"}
     return ChangePlan(
         fabric=plan.name,
@@ -86,6 +92,7 @@ def make_plan(
         notes=tuple(dict.fromkeys([*plan.notes, *notes])),
         desired={name: plain(desired[name]) for name in changes if name in changed},
         hazards=half,
+        hosts=dict(hosts or {}),
     )
 
 

@@ -58,9 +58,11 @@ def plan_document(plan: ChangePlan) -> dict[str, Any]:
         "devices": devices,
         "waves": [
             {"name": wave.name, "devices": list(wave.devices), "impact": WORDS[wave.impact], "gate": wave.gate,
-             "drain": wave.drain}
+             "drain": wave.drain, "nodes": list(wave.nodes), "why": wave.why, "fresh": wave.fresh}
             for wave in plan.waves
         ],
+        "hazards": {reason: list(names) for reason, names in plan.hazards.items()},
+        "hosts": {host: list(paths) for host, paths in plan.hosts.items()},
         "notes": list(plan.notes),
         "summary": plan_summary(plan),
     }  # fmt: skip
@@ -133,7 +135,13 @@ def plan_text(plan: ChangePlan, *, verbose: bool = False) -> str:
             lines.append(f"  ports that flap: {shown_names(list(change.ports_flapped))}")
         if change.sessions_reset:
             lines.append(f"  sessions that reset: {shown_names(list(change.sessions_reset))}")
+        if change.ports_flapped or change.sessions_reset:
+            lines.append("  putting it back costs the same again")
         lines += [f"  $ {command}" for command in change.commands]
+    hit = {node: wave for wave in plan.waves for node in wave.nodes}
+    if hit:
+        lines.append("")
+        lines.append(f"job nodes hit: {shown_names(list(hit))} (idle, or --accept-impact)")
     lines += _ends(plan)
     return "\n".join(lines) + "\n"
 
@@ -150,6 +158,8 @@ def plan_markdown(plan: ChangePlan) -> str:
             for wave in plan.waves
         ]
         lines.append("")
+        lines += [f"Job nodes hit by {wave.name}: {shown_names(list(wave.nodes))}; {wave.why}.\n" for wave in plan.waves
+                  if wave.nodes]  # fmt: skip
     changing = [change for change in plan.changes.values() if change.method != "none" or change.refused]
     for names, change in groups(changing):
         lines += [f"## {shown_names(names)}", ""]

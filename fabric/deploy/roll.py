@@ -18,8 +18,9 @@ from nornir.core.state import GlobalState
 from nornir.core.task import Result, Task
 
 from fabric.deploy.hand import Hand
+from fabric.deploy.order import Deadlines, order_for
 from fabric.deploy.record import Record, owner, start
-from fabric.deploy.switch import Deadlines, SwitchPush, order_for
+from fabric.deploy.switch import SwitchPush
 from fabric.deploy.waves import compute_nodes, refusals
 from fabric.errors import InputError, Problem, RailfabError, TransportError
 from fabric.nornir_plugins.inventory import PUSH
@@ -46,7 +47,8 @@ class Options:
     """How a roll-out goes. Deadlines in seconds.
 
     `only` leaves the other switches of the plan as they are. `idle` are nodes without a job; `accepted` switches
-    whose impact on running jobs somebody takes on; `accept_mixed` a fabric half changed.
+    whose impact on running jobs somebody takes on; `accept_mixed` a fabric half changed. `new_password` (of `user`)
+    replaces the factory's on new boxes.
     """
 
     RUN_DEADLINE_S: ClassVar[float] = 6 * 3600.0
@@ -61,6 +63,8 @@ class Options:
     idle: Collection[str] = ()
     accepted: Collection[str] = ()
     accept_mixed: bool = False
+    user: str = "admin"
+    new_password: str | None = field(default=None, repr=False)
 
 
 def apply(
@@ -356,6 +360,8 @@ class Roll:
                 break_lock=self._options.break_lock,
                 commit_confirm=self._options.commit_confirm,
                 drain=drain,
+                user=self._options.user,
+                new_password=self._options.new_password,
             )
             push = SwitchPush(hand, order, lambda *state: self.say(name, *state))
             self._pushes[name] = push

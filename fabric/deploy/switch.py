@@ -9,70 +9,24 @@ import json
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict
 from shlex import quote
 
 from fabric.change import Mark, digest, is_ours, mark_of, residue
-from fabric.change.compute import effective
 from fabric.change.frr_diff import frr_diff
 from fabric.deploy import preflight, undo
 from fabric.deploy.drain import drain, undrain
 from fabric.deploy.hand import Hand
+from fabric.deploy.order import Order
 from fabric.deploy.proof import lost_after_reload, patch_problem, reason
 from fabric.deploy.reading import LOCK, MARK, Lock, Reading, read
 from fabric.errors import CollectError, DeadlineError, PushError, RailfabError, TransportError
 from fabric.transport.session import Answer
-from fabric.values.change import DeviceChange, Exchange, Outcome
+from fabric.values.change import DeviceChange, Exchange, Impact, Outcome
 from fabric.values.codec import plain
 from fabric.values.device_config import DeviceConfig
 from fabric.values.ownership import merged
-from fabric.values.plan import Plan, PortUse
-
-
-@dataclass(frozen=True, slots=True)
-class Deadlines:
-    """Seconds each kind of step may take. A patch of many ports takes minutes (sonic.md 4.4)."""
-
-    open: float = 20.0
-    read: float = 60.0
-    step: float = 60.0
-    patch: float = 900.0
-    reload: float = 900.0
-    ready: float = 300.0
-    read_back: float = 20.0
-    drain: float = 180.0
-    # The switch undoes the run by itself this long after it was armed, unless confirmed.
-    confirm: int = 1800
-    away: float = 180.0
-
-    def scaled(self, factor: float) -> Deadlines:
-        """All of them longer (a slow switch) or shorter; the timer on the switch stays."""
-        values = {one.name: getattr(self, one.name) * factor for one in fields(self) if one.name != "confirm"}
-        return replace(self, **values)
-
-    @property
-    def out_of_reach(self) -> float:
-        """How long to wait for a switch that is out of reach: no longer than until it has put itself back."""
-        return min(self.away, self.confirm + 30.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a push was told: the change of one switch, the configuration it leads to, and how careful to be.
-
-    Without a `plan` nobody knows what the box should be cabled like, so its identity is not judged and it is not
-    drained.
-    """
-
-    run_id: str
-    owner: str
-    plan: Plan | None
-    change: DeviceChange
-    desired: DeviceConfig
-    deadlines: Deadlines = field(default_factory=Deadlines)
-    break_lock: bool = False
-    commit_confirm: bool = True
-    drain: bool = False
+from fabric.values.plan import PortUse
 
 
 class SwitchPush:
@@ -159,6 +113,11 @@ class SwitchPush:
                 _ = number
             if self.change.frr_commands:
                 self._routing()
+            if self.change.impact >= Impact.RESTARTS_BGP:
+                # A bgp restart can lose mode and frr.conf as a reload can.
+                if self.change.frr_text is not None:
+                    self._install_frr()
+                self._wait_ready()
         self._prove()
         self._say(Outcome.PENDING, "changed, read back as planned, not saved", None)
 
@@ -196,6 +155,10 @@ class SwitchPush:
         if self.change.frr_text is not None and self.change.method != "reload":
             self._install_frr()
         self._must("save", "config save -y", deadline_s=order.deadlines.patch)
+        if order.new_password is not None and self._before is not None and self._is_new():
+            # By standard input: an argument would be in the switch's process list.
+            given = f"{order.user}:{order.new_password}\n".encode()
+            self._must("change the factory login", "chpasswd", stdin=given)
         self._write_mark()
         self.release()
         self._say(Outcome.APPLIED, "changed, saved", None)
@@ -352,7 +315,7 @@ class SwitchPush:
 
     def _reload(self) -> None:
         order, hand = self.order, self.hand
-        if self._before is not None and not is_ours(order.desired.tables, self._before.config.tables):
+        if self._is_new():
             # A factory box asks DHCP for a configuration and would overwrite ours (sonic-utilities:config ztp).
             self._must("stop zero-touch provisioning", "[ ! -x /usr/bin/ztp ] || config ztp disable -y")
         config = hand.ask("what the image keeps", "sonic-cfggen -d --print-data", quiet=True)
@@ -370,6 +333,10 @@ class SwitchPush:
         if not answer.ok:
             raise PushError(f"config reload failed: {reason(answer)}")
         self._wait_ready()
+
+    def _is_new(self) -> bool:
+        before = self._before
+        return before is not None and not is_ours(self.order.desired.tables, before.config.tables)
 
     def _install_frr(self) -> None:
         source = f"{self.hand.folder}/frr.conf"
@@ -474,10 +441,3 @@ class SwitchPush:
         if not answer.ok:
             raise PushError(f"{what}: {reason(answer)}")
         return answer
-
-
-def order_for(
-    change: DeviceChange, desired: DeviceConfig, plan: Plan, run_id: str, owner: str, **more: object
-) -> Order:
-    """The order of one switch: what was planned, with what is held left as it is."""
-    return Order(run_id, owner, plan, change, effective(desired, change), **more)  # type: ignore[arg-type]

@@ -26,10 +26,11 @@ from fabric.change import compute
 from fabric.change.frr_text import FrrConfig, parse, write
 from fabric.collect import COMMAND, Part, parse_switch, script
 from fabric.deploy.hand import Hand
+from fabric.deploy.order import Deadlines, Order
 from fabric.deploy.reading import read
 from fabric.deploy.record import owner
 from fabric.deploy.report import shown_step
-from fabric.deploy.switch import Deadlines, Order, SwitchPush
+from fabric.deploy.switch import SwitchPush
 from fabric.errors import RailfabError
 from fabric.napalm_driver import getters
 from fabric.transport.login import Login, terminal_prompt

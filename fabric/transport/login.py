@@ -15,6 +15,7 @@ from pathlib import Path
 from fabric.errors import HostKeyError, LoginError
 
 DEFAULT_USER = "admin"  # the account a SONiC image ships with
+FACTORY_PASSWORD = "YourPaSsWoRd"  # sonic-buildimage:rules/config DEFAULT_PASSWORD
 SSH_PORT = 22
 
 

@@ -100,7 +100,7 @@ class ChangePlan:
     """What `railfab plan` writes and `railfab apply` takes. `created_at` is seconds since 1970.
 
     `desired` holds the DeviceConfig of each switch that changes; `hazards` what is wrong while only some of these
-    switches have changed (reason -> switches).
+    switches have changed (reason -> switches); `hosts` files that must be put in place on hosts in the same window.
     """
 
     fabric: str
@@ -113,6 +113,7 @@ class ChangePlan:
     notes: tuple[str, ...] = ()
     desired: Mapping[str, Any] = field(default_factory=dict)
     hazards: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     schema: str = "railfab.change-plan/1"
 
 

@@ -13,9 +13,9 @@ from nornir.core.plugins.connections import ConnectionPluginRegister
 
 from fabric.allocate import load_plan
 from fabric.deploy import Options, apply
+from fabric.deploy.order import Deadlines
 from fabric.deploy.planning import make_plan
 from fabric.deploy.reading import Reading, read
-from fabric.deploy.switch import Deadlines
 from fabric.nornir_plugins.inventory import inventory
 from fabric.render import render_switch
 from fabric.values.change import ChangePlan, Run
