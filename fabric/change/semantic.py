@@ -223,7 +223,9 @@ _Cell = tuple[str, int]
 
 
 def _cells(table: str, rows: Mapping[str, Row]) -> dict[_Cell, tuple[str, dict[str, str]]]:
+    """What each cell says and which row says it. Rows that claim the same cell say nothing sure: they have no cells."""
     cells: dict[_Cell, tuple[str, dict[str, str]]] = {}
+    doubtful: set[str] = set()
     for key, row in rows.items():
         ports, _, span = key.partition("|")
         low, _, high = span.partition("-")
@@ -232,8 +234,10 @@ def _cells(table: str, rows: Mapping[str, Row]) -> dict[_Cell, tuple[str, dict[s
         meaning = canonical_row(table, row)
         for port in ports.split(","):
             for index in range(int(low), int(high or low) + 1):
-                cells[(port, index)] = (key, meaning)
-    return cells
+                other = cells.setdefault((port, index), (key, meaning))[0]
+                if other != key:
+                    doubtful |= {key, other}
+    return {cell: said for cell, said in cells.items() if said[0] not in doubtful}
 
 
 def _by_key(cells: Mapping[_Cell, tuple[str, dict[str, str]]]) -> dict[str, list[_Cell]]:

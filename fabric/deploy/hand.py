@@ -110,17 +110,21 @@ class Hand:
             .replace("@VANISHED@", str(VANISHED))
         ).encode()
         lost_at: float | None = None
+        lost: TransportError | None = None
         while True:
             left = until - time.monotonic()
+            if left <= 0 and lost is not None:
+                self._keep(what, str(lost), None, started)
+                raise lost
             if left <= 0:
                 late = DeadlineError(f"{self.name}: {name} did not end in {deadline_s:g} s; it may still be running")
                 self._keep(what, str(late), None, started)
                 raise late
             try:
                 answer = self._attach(script, left)
-                lost_at = None
+                lost_at = lost = None
             except TransportError as error:
-                now = time.monotonic()
+                now, lost = time.monotonic(), error
                 lost_at = now if lost_at is None else lost_at
                 self.session.close()
                 if now - lost_at > away_s:
