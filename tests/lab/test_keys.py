@@ -116,7 +116,7 @@ def test_keys_have_sonics_form(lab_twin: LabTwin) -> None:
             r'ASIC_STATE:SAI_OBJECT_TYPE_NEIGHBOR_ENTRY:\{"ip":"[0-9a-f.:]+","rif":"oid:0x6[0-9a-f]+",'
             r'"switch_id":"oid:0x21000000000000"\}',
         ),
-        "COUNTERS_DB": (r"COUNTERS_[A-Z_]+_MAP", r"(COUNTERS|RATES|USER_WATERMARKS):oid:0x[0-9a-f]+"),
+        "COUNTERS_DB": (r"COUNTERS_[A-Z_]+_MAP", r"CRM:STATS", r"(COUNTERS|RATES|USER_WATERMARKS):oid:0x[0-9a-f]+"),
         "STATE_DB": (r"PORT_TABLE\|Ethernet\d+", r"SYSTEM_READY\|SYSTEM_STATE"),
     }
     for database, patterns in forms.items():

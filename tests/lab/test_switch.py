@@ -80,6 +80,18 @@ def test_description_takes_the_place_of_the_port_name(twin: LabTwin) -> None:
         twin.run("s0", "sonic-db-cli", "CONFIG_DB", "HDEL", "PORT|Ethernet0", "description")
 
 
+def test_lldpd_that_dies_is_started_again(twin: LabTwin) -> None:
+    """As SONiC starts a container again whose critical process has died."""
+    old = twin.run("p1-l2", "cat", "/run/lldpd.pid")
+    twin.run("p1-l2", "sh", "-c", "kill -9 $(cat /run/lldpd.pid)")
+    wait(lambda: twin.process("p1-l2", "cat", "/run/lldpd.pid").stdout not in ("", old), 30, "a new lldpd")
+    wait(lambda: twin.process("p1-l2", "lldpcli", "show", "chassis").returncode == 0, 10, "it to answer")
+    for node in (*twin.plan.switches, *twin.plan.hosts):
+        twin.run(node, "lldpcli", "update")  # else they wait for their next turn, 30 s at most
+    wait(twin.converged, 60, "its neighbours")
+    assert twin.run("p1-l2", "systemctl", "is-active", "lldp") == "active\n"
+
+
 def test_counters_come_from_the_kernel(twin: LabTwin) -> None:
     oid = twin.row("p1-l0", "COUNTERS_DB", "COUNTERS_PORT_NAME_MAP")["Ethernet0"]
 

@@ -11,23 +11,21 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from fabric.lab import _kernel, _lldpdu
 from fabric.lab.agent import netlink as nl
 from fabric.lab.agent.config import Config
 from fabric.lab.agent.counters import Counters
-from fabric.lab.agent.lldp import POLL_S, Lldp
+from fabric.lab.agent.lldp_container import LldpContainer
+from fabric.lab.agent.node import Node
 from fabric.lab.agent.oids import SWITCH, Oids
 from fabric.lab.agent.ports import Ports
 from fabric.lab.agent.routes import Routes, Stream
 from fabric.lab.agent.rows import Rows
-from fabric.lab.box.database import merged, optional
+from fabric.lab.box.database import merged
 from fabric.lab.box.redis import Redis
 
 _FPM_PORT = 2620
 _LINE = 64 << 20  # a whole config_db.json comes as one line
 _SETTLE_S = 0.02
-_FOLLOW_S = 1.5
-_AGAIN_S = 10.0
 # A reload of SONiC leaves links down for minutes. Here as long as it takes LLDP at the far ends to notice.
 _DARK_S = 2.5
 _SEEDS = {"ToRRouter": "0", "LeafRouter": "10", "SpineRouter": "25"}
@@ -37,9 +35,9 @@ class Box:
     """A switch in its namespaces. `pid` is its init as the agent sees it."""
 
     def __init__(self, name: str, pid: int) -> None:
-        self.name, self._pid = name, pid
-        self._root = f"/proc/{pid}/root"
-        redis = f"{self._root}/run/redis/redis.sock"
+        self.name = name
+        self._node = Node(name, pid)
+        redis = f"{self._node.root}/run/redis/redis.sock"
         self._netlink = nl.Netlink(f"/proc/{pid}/ns/net")
         self._config = Config(redis)
         counters = Redis(redis, 2)
@@ -49,16 +47,13 @@ class Box:
         self._ports = Ports(self._netlink, self._config, self._oids, self._appl, self._state, self._asic)
         self._routes = Routes(self._ports, self._config, self._oids, self._appl, self._asic, self._counters_rows)
         self._counters = Counters(counters, self._counters_rows, self._oids)
-        self._lldp = Lldp(f"{self._root}/run/lldpd.socket", self._appl)
+        self._lldp = LldpContainer(self._node, self._config, self._ports, self._appl)
         self._loop = asyncio.get_running_loop()
         self._pending: asyncio.TimerHandle | None = None
-        self._follow: asyncio.TimerHandle | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
         self._service = asyncio.Lock()
         self._fpm: dict[socket.socket, Stream] = {}
         self._quiet = False
         self._source: str | None = None
-        self._changed = 0.0
         self.started = time.monotonic()
 
     async def start(self, offset: float, slowdown: float) -> None:
@@ -73,12 +68,12 @@ class Box:
         self._loop.add_reader(self._netlink.fpm, self._accept)
         self._loop.add_reader(self._netlink.events, self._kernel_events)
         self._loop.add_reader(self._config.fd, self._config_events)
-        server = await asyncio.start_unix_server(self._serve, f"{self._root}/run/box/agent.sock", limit=_LINE)
-        os.chmod(f"{self._root}/run/box/agent.sock", 0o660)
-        await self._boot(self._file("config_db.json"))
-        self._background(self._poll_lldp(offset))
-        self._background(self._poll_counters(offset, slowdown))
-        self._background(server.serve_forever())
+        server = await asyncio.start_unix_server(self._serve, f"{self._node.root}/run/box/agent.sock", limit=_LINE)
+        os.chmod(f"{self._node.root}/run/box/agent.sock", 0o660)
+        await self._boot(self._node.tables("config_db.json"))
+        self._node.background(self._lldp.poll(offset))
+        self._node.background(self._poll_counters(offset, slowdown))
+        self._node.background(server.serve_forever())
 
     async def do(self, request: Mapping[str, Any]) -> Any:
         """One request of a command on the switch, or of the twin's fault injection. Errors are ValueError."""
@@ -92,17 +87,17 @@ class Box:
             case "withhold":
                 return self._withhold(request["layer"], request["prefix"], request["hop"], bool(request["on"]))
             case "mute":
-                return await self._mute(request["port"], bool(request["on"]))
+                return await self._lldp.mute(request["port"], bool(request["on"]))
             case other:
                 raise ValueError(f"the agent does not know {other!r}")
 
     async def _reload(self, tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
         """`config reload`: everything stops, links drop, the databases are emptied, everything starts again."""
         async with self._service:
-            await self._run("bgp", "stop")
+            await self._node.service("bgp", "stop")
             self._ports.live = False
             self._ports.apply()
-            await self._run("lldp", "stop")
+            await self._lldp.stop()
             await asyncio.sleep(_DARK_S)
         await self._boot(tables)
 
@@ -113,12 +108,12 @@ class Box:
                 rows.clear()
             self._oids.forget()
             self._routes.forget()
-            self._config.load(merged(self._file("init_cfg.json"), tables))
+            self._config.load(merged(self._node.tables("init_cfg.json"), tables))
             self._config.changes()
             self._config.reload()
             self._quiet = False
             self.started = time.monotonic()
-            await self._hostname()
+            self._hostname()
             watched = {
                 port: [int(part) for part in row.get("pfcwd_sw_enable", "").split(",") if part.isdigit()]
                 for port, row in self._config.rows("PORT_QOS_MAP").items()
@@ -133,11 +128,8 @@ class Box:
             self._switch_rows()
             self._sync()
             await self._links_settled()
-            await self._run("lldp", "start")
-            await self._lldp.started()
-            await self._name_ports()
-            await self._lldp.say(["resume"])
-            await self._run("bgp", "start")
+            await self._lldp.start()
+            await self._node.service("bgp", "start")
             self._source = None
             await self._set_source()
             self._state.put("SYSTEM_READY|SYSTEM_STATE", {"Status": "UP"})
@@ -159,17 +151,18 @@ class Box:
         if name not in ("bgp", "lldp") or action not in ("start", "stop", "restart"):
             raise ValueError(f"no service {name}, or no way to {action} it")
         async with self._service:
-            if action != "start":
-                await self._run(name, "stop")
-            if action != "stop":
-                await self._run(name, "start")
-                if name == "bgp":
+            if name == "lldp":
+                if action != "start":
+                    await self._lldp.stop()
+                if action != "stop":
+                    await self._lldp.start()
+            else:
+                if action != "start":
+                    await self._node.service("bgp", "stop")
+                if action != "stop":
+                    await self._node.service("bgp", "start")
                     self._source = None
                     await self._set_source()
-                else:
-                    await self._lldp.started()
-                    await self._name_ports()
-                    await self._lldp.say(["resume"])
         self._soon()
 
     def _withhold(self, layer: str, prefix: str, hop: str, on: bool) -> None:
@@ -180,18 +173,6 @@ class Box:
         self._routes.withhold(layer, prefix, hop, on)
         self._sync()
 
-    async def _mute(self, port: str, on: bool) -> None:
-        was = await self._lldp.mute(port, on)
-        if on:
-            if was:
-                _lldpdu.send(self._pid, port, _lldpdu.goodbye(was, self._config.device().get("mac", "")))
-        else:
-            await asyncio.sleep(_FOLLOW_S)  # lldpd finds the interface in its own time
-            await self._name_ports()
-            await self._lldp.say(["resume", "update"])
-        self._changed = time.monotonic()
-        self._follow_later()
-
     def _switch_rows(self) -> None:
         seed = _SEEDS.get(self._config.device().get("type", ""), "0")
         self._appl.put(
@@ -199,10 +180,7 @@ class Box:
             {"ecmp_hash_seed": seed, "lag_hash_seed": seed, "fdb_aging_time": "600", "ordered_ecmp": "false"},
         )
         # The kernel of the switch hashes with a seed of its own kind too, so that tiers differ as on SONiC.
-        with contextlib.suppress(OSError), self._network():
-            for family in ("ipv4",):
-                with open(f"/proc/sys/net/{family}/fib_multipath_hash_seed", "w") as knob:
-                    knob.write(str(int(seed) + 1))
+        self._node.sysctl("net/ipv4/fib_multipath_hash_seed", str(int(seed) + 1))
         self._asic.put(
             f"ASIC_STATE:SAI_OBJECT_TYPE_SWITCH:{SWITCH}",
             {
@@ -214,28 +192,12 @@ class Box:
         self._appl.put("PORT_TABLE:PortConfigDone", {"count": count})
         self._appl.put("PORT_TABLE:PortInitDone", {"lanes": "0"})
 
-    async def _hostname(self) -> None:
+    def _hostname(self) -> None:
         name = self._config.device().get("hostname", "sonic")
-        with contextlib.suppress(OSError):
-            here = os.open("/proc/self/ns/uts", os.O_RDONLY | os.O_CLOEXEC)
-            there = os.open(f"/proc/{self._pid}/ns/uts", os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                _kernel.setns(there, _kernel.CLONE_NEWUTS)
-                socket.sethostname(name)
-            finally:
-                _kernel.setns(here, _kernel.CLONE_NEWUTS)
-                os.close(here)
-                os.close(there)
-        for path, text in (("hostname", f"{name}\n"), ("hosts", f"127.0.0.1 localhost\n127.0.1.1 {name}\n")):
-            with open(f"{self._root}/run/box/{path}", "w") as file:
-                file.write(text)
-        conf = f"configure lldp portidsubtype ifname\nconfigure system hostname {name}\n"
-        for key in self._config.rows("MGMT_INTERFACE"):
-            address = key.partition("|")[2].split("/")[0]
-            if address:
-                conf += f"configure system ip management pattern {address}\n"
-        with open(f"{self._root}/run/box/lldpd.conf", "w") as file:
-            file.write(conf + "pause\n")
+        self._node.set_hostname(name)
+        self._node.write("hostname", f"{name}\n")
+        self._node.write("hosts", f"127.0.0.1 localhost\n127.0.1.1 {name}\n")
+        self._lldp.write_config()
 
     async def _set_source(self) -> None:
         """bgpcfgd writes the set-src route-map once Loopback0 has an address, whoever owns the rest of the text."""
@@ -251,27 +213,27 @@ class Box:
             return
         self._source = address
         lines = ("route-map RM_SET_SRC permit 10", f"set src {address}", "exit", "ip protocol bgp route-map RM_SET_SRC")
-        await self._inside("vtysh", "-c", "configure terminal", *(word for line in lines for word in ("-c", line)))
+        await self._node.run("vtysh", "-c", "configure terminal", *(word for line in lines for word in ("-c", line)))
 
     def _config_events(self) -> None:
         try:
             touched = self._config.changes()
         except (ConnectionError, OSError) as error:
             self._loop.remove_reader(self._config.fd)
-            print(f"{self.name}: redis is gone: {error}", flush=True)
+            self._node.log(f"redis is gone: {error}")
             return
         if touched and not self._quiet:
             if "DEVICE_METADATA" in touched:
-                self._background(self._renamed())
+                self._node.background(self._renamed())
             if "MGMT_INTERFACE" in touched:
                 self._ports.manage()
             if "LOOPBACK_INTERFACE" in touched:
-                self._background(self._set_source())
+                self._node.background(self._set_source())
             self._soon()
 
     async def _renamed(self) -> None:
-        await self._hostname()
-        await self._lldp.say([f"configure system hostname {self._config.device().get('hostname', 'sonic')}"])
+        self._hostname()
+        await self._lldp.renamed()
 
     def _kernel_events(self) -> None:
         hops = False
@@ -285,7 +247,7 @@ class Box:
                         self._ports.saw_link(link)
                     else:
                         self._ports.lost_link(link.index)
-                        self._lldp.forget(link.name)
+                        self._lldp.lost(link.name)
                 elif kind in (nl.RTM_NEWADDR, nl.RTM_DELADDR):
                     if seen := nl.read_address(view):
                         self._ports.saw_address(*seen, present=kind == nl.RTM_NEWADDR)
@@ -311,7 +273,7 @@ class Box:
         except BlockingIOError:
             return
         except (OSError, ValueError) as error:
-            print(f"{self.name}: FPM: {error}", flush=True)
+            self._node.log(f"FPM: {error}")
             data = b""
         if not data:
             self._loop.remove_reader(connection)
@@ -340,54 +302,12 @@ class Box:
             for rows in (self._appl, self._state, self._asic, self._counters_rows):
                 rows.flush()
         except (ConnectionError, OSError) as error:
-            print(f"{self.name}: {type(error).__name__}: {error}", flush=True)
+            self._node.log(f"{type(error).__name__}: {error}")
             return
         if self._ports.more:
             self._soon()
         if self._ports.live:
-            # lldpmgrd names a port each time it comes up, and so lldpd sends at once.
-            for port in self._ports.came_up:
-                self._lldp.forget(port)
-            self._ports.came_up.clear()
-            if not self._service.locked():
-                self._background(self._name_ports())
-
-    async def _name_ports(self) -> None:
-        if await self._lldp.name_ports(sorted(self._ports.oper_up()), self._config.rows("PORT")):
-            self._changed = time.monotonic()
-            self._follow_later()
-
-    def _follow_later(self, after_s: float = _FOLLOW_S) -> None:
-        if not self._follow:
-            self._follow = self._loop.call_later(after_s, lambda: self._background(self._follow_up()))
-
-    async def _follow_up(self) -> None:
-        """lldp_syncd fills its table again soon after ports have changed, and as long as some have no neighbour yet.
-
-        We send again too: the far end may have been paused when its port came up, and 30 s are long in a test.
-        """
-        self._follow = None
-        since = time.monotonic() - self._changed
-        if since < _AGAIN_S:
-            self._ports.announce(self._silent())
-            await self._lldp.say(["update"])
-        await self._lldp.poll()
-        self._appl.flush()
-        if since < _AGAIN_S or (self._silent() and since < 2 * POLL_S):
-            self._follow_later(max(_FOLLOW_S, since))  # at 1.5, 3, 6, 12 s
-
-    def _silent(self) -> set[str]:
-        """Ports that are up and have no LLDP neighbour."""
-        known = {key.partition(":")[2] for key in self._appl.names() if key.startswith("LLDP_ENTRY_TABLE:")}
-        return self._ports.oper_up() - known
-
-    async def _poll_lldp(self, offset: float) -> None:
-        await asyncio.sleep(POLL_S * offset)
-        while True:
-            await self._lldp.poll()
-            with contextlib.suppress(ConnectionError, OSError):
-                self._appl.flush()
-            await asyncio.sleep(POLL_S)
+            self._lldp.ports_changed()
 
     async def _poll_counters(self, offset: float, slowdown: float) -> None:
         last = time.monotonic()
@@ -414,52 +334,3 @@ class Box:
             writer.write(json.dumps(reply).encode() + b"\n")
             await writer.drain()
         writer.close()
-
-    async def _run(self, service: str, action: str) -> None:
-        await self._inside(f"/etc/twin/lib/{service}", action)
-
-    async def _inside(self, *command: str) -> None:
-        process = await asyncio.create_subprocess_exec(
-            *("nsenter", "-t", str(self._pid), "-m", "-n", "-u", "-i", "-p", "--", *command),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.PIPE,
-            cwd="/",
-        )
-        assert process.stderr is not None
-        said = b""
-        with contextlib.suppress(TimeoutError):
-            # A daemon keeps our pipe open; what it says after its parent is gone is none of ours.
-            said = await asyncio.wait_for(process.stderr.read(4096), 0.01) if process.returncode else b""
-        await process.wait()
-        if process.returncode:
-            print(f"{self.name}: {' '.join(command)}: {process.returncode} {said.decode(errors='replace')}", flush=True)
-
-    def _file(self, name: str) -> dict[str, dict[str, dict[str, Any]]]:
-        try:
-            return optional(f"{self._root}/run/box/sonic/{name}")
-        except ValueError as error:
-            print(f"{self.name}: {name}: {error}", flush=True)
-            return {}
-
-    @contextlib.contextmanager
-    def _network(self) -> Any:
-        here = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        there = os.open(f"/proc/{self._pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            _kernel.setns(there, _kernel.CLONE_NEWNET)
-            yield
-        finally:
-            _kernel.setns(here, _kernel.CLONE_NEWNET)
-            os.close(here)
-            os.close(there)
-
-    def _background(self, work: Any) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            print(f"{self.name}: {type(error).__name__}: {error}", flush=True)

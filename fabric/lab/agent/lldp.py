@@ -6,7 +6,6 @@ Sources: sonic-buildimage dockers/docker-lldp/lldpmgrd, sonic-dbsyncd src/lldp_s
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import re
 from collections.abc import Iterable, Mapping
@@ -99,19 +98,19 @@ class Lldp:
         async with self._lock:
             return (await self._run([], "\n".join(lines) + "\n")) is not None
 
-    async def poll(self) -> None:
-        """Read the neighbours and write the rows."""
+    async def poll(self) -> bool:
+        """Read the neighbours and write the rows; False, and the rows stay as they are, when lldpd does not answer."""
         async with self._lock:
             said = await self._run(["-f", "json0", "show", "neighbors"])
             about_us = await self._run(["-f", "json0", "show", "chassis"])
-        rows: dict[str, dict[str, str]] = {}
-        if said is not None:
-            with contextlib.suppress(ValueError):
-                rows = {f"LLDP_ENTRY_TABLE:{name}": row for name, row in entries(json.loads(said)).items()}
+        try:
+            rows = {f"LLDP_ENTRY_TABLE:{name}": row for name, row in entries(json.loads(said or "")).items()}
+            chassis = local_chassis(json.loads(about_us or ""))
+        except ValueError:
+            return False
         self._appl.keep_only(rows, lambda key: key.startswith("LLDP_ENTRY_TABLE:"))
-        if about_us is not None:
-            with contextlib.suppress(ValueError):
-                self._appl.put("LLDP_LOC_CHASSIS", local_chassis(json.loads(about_us)))
+        self._appl.put("LLDP_LOC_CHASSIS", chassis)
+        return True
 
     async def _run(self, arguments: list[str], text: str | None = None) -> str | None:
         process = await asyncio.create_subprocess_exec(
