@@ -154,6 +154,9 @@ def move_in(name: str, role: str, files: Mapping[str, str | bytes], hostname: st
         target.write_bytes(text if isinstance(text, bytes) else text.encode())
         if path.startswith("ssh_host"):
             target.chmod(0o600)
+    if role == "switch":
+        # Every switch boots by itself, so each has a boot id of its own.
+        _kernel.bind(f"{BOX}/boot_id", "/proc/sys/kernel/random/boot_id")
     os.mkfifo(f"{BOX}/go", 0o600)
     socket.sethostname(hostname)
     for key, value in ({**_SYSCTLS, **_HOST_SYSCTLS} if role == "host" else _SYSCTLS).items():

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 import traceback
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -361,6 +362,7 @@ def _switch_files(switch: SwitchBox, release: str) -> dict[str, str | bytes]:
         "hosts": "127.0.0.1 localhost\n127.0.1.1 sonic\n",
         "hostname": "sonic\n",
         "description": description + "\n",
+        "boot_id": f"{uuid.uuid4()}\n",
         "identity.json": json.dumps(
             {"serial": switch.serial, "mac": switch.mac, "platform": switch.platform, "hwsku": switch.hwsku}
         ),

@@ -146,9 +146,10 @@ def test_switches_behave_the_same(nobody: Nobody) -> None:
         f"--rootdir={_TREE}",
         f"--basetemp={nobody.home / 'pytest'}",
         str(_TREE / "tests" / "lab" / "test_switch.py"),
+        str(_TREE / "tests" / "lab" / "test_reboot.py"),
         "-k",
         "sessions or asic or lldp_names or counters or port_down or sonics_own or ssh or accounts or timer "
-        "or containers or reload_drops",
+        "or containers or reload_drops or reboot_keeps",
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert " 1 skipped" in done.stdout, "the accounts, with the reason"

@@ -80,6 +80,9 @@ class Box:
         match request.get("do"):
             case "reload":
                 return await self._reload(request["config"])
+            case "reboot":
+                self._node.background(self._reboot())  # whoever asked does not live to hear the end of it
+                return None
             case "service":
                 return await self._act(request["name"], request["action"])
             case "uptime":
@@ -100,6 +103,19 @@ class Box:
             await self._lldp.stop()
             await asyncio.sleep(_DARK_S)
         await self._boot(tables)
+
+    async def _reboot(self) -> None:
+        """`reboot`: links and the management port go dark, every process is killed, what stood in memory is gone; then
+        a boot from the files on disk."""
+        async with self._service:
+            self._ports.live = False
+            self._ports.apply()
+            await self._lldp.stop()
+            await self._node.power("off")
+            await self._node.service("bgp", "stop")  # its routes go too
+            await asyncio.sleep(_DARK_S)
+            await self._node.power("on")
+        await self._boot(self._node.tables("config_db.json"))
 
     async def _boot(self, tables: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
         async with self._service:

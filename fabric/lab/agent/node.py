@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+import uuid
 from collections.abc import Coroutine, Iterator
 from typing import Any
 
@@ -76,6 +77,13 @@ class Node:
     async def service(self, name: str, action: str) -> None:
         """Run a container's start or stop script."""
         await self.run(f"/etc/twin/lib/{name}", action)
+
+    async def power(self, action: str) -> None:
+        """Take every process of the node away but its databases, or start its way in under a new boot id."""
+        if action == "on":
+            # In place: what /proc shows is bound to this very file.
+            self.write("boot_id", f"{uuid.uuid4()}\n")
+        await self.run("/etc/twin/lib/power", action)
 
     async def run(self, *command: str) -> None:
         """Run a command in the node; a failure goes to the log."""
