@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from fabric.checks import tables, vlans, weights
+from fabric.checks import kept_back, tables, vlans, weights
 from fabric.checks._cabling_words import some
 from fabric.checks.expected import Routes
 from fabric.checks.judged import Judged
@@ -68,8 +68,6 @@ def _claims(view: View, name: str, state: SwitchState, losses: dict[str, Loss]) 
 
 
 _REMEDIES = {
-    RIB: "`vtysh -c 'show bgp ipv4 unicast PREFIX'` on {device}: the path is filtered, not multipath "
-    "(maximum-paths), or its neighbour does not announce it",
     KERNEL: "`ip route show PREFIX` and `ip nexthop` against `vtysh -c 'show ip route PREFIX'` on {device}: zebra's "
     "group in the kernel is incomplete; bounce one session of the group, or restart bgp in a quiet moment",
     APPL: "`sonic-db-cli APPL_DB HGETALL ROUTE_TABLE:PREFIX` on {device}: fpmsyncd did not pass it on; restart bgp "
@@ -113,6 +111,30 @@ def _has_rib(view: View, name: str) -> bool:
 
 
 def _mute_claim(view: View, device: str, prefixes: list[str]) -> Claim:
+    """Drained, filtered, or no longer the origin it is planned to be: the three look alike from outside."""
+    state = view.state(device)
+    first = min(prefixes)
+    ip, family = ("ipv6", "ipv6") if ":" in first else ("ip", "ipv4")
+    own = [prefix for prefix in prefixes if prefix in view.plan.switches[device].networks]
+    absent = [prefix for prefix in own if state is not None and state.rib is not None and prefix not in state.rib]
+    has = "though it has the route itself"
+    drained = f"`TSC` on {device} shows whether it is drained (`TSB` ends that, `railfab hold {device}` keeps it)"
+    if absent:
+        has = f"and has no route to {_prefixes(absent)} itself, which it must originate"
+        remedy = (
+            f"on {device}: `vtysh -c 'show {ip} route {min(absent)}'` is empty: `{ip} route {min(absent)} blackhole` "
+            f"(or Loopback0) is missing; `railfab drift INTENT` shows it, `railfab plan` and `apply` put it back"
+        )
+    elif own:
+        remedy = (
+            f"{drained}; else `vtysh -c 'show running-config bgpd'` there: `network {first}` is missing, or an "
+            "outbound route-map or prefix-list refuses it (`railfab drift INTENT` names the line)"
+        )
+    else:
+        remedy = (
+            f"{drained}; else `vtysh -c 'show bgp {family} unicast {first}'` there says `Not advertised to any peer`: "
+            "look at its outbound route-maps (`railfab drift INTENT` names the line)"
+        )
     return _claim(
         view,
         device,
@@ -120,11 +142,10 @@ def _mute_claim(view: View, device: str, prefixes: list[str]) -> Claim:
         layer=RIB,
         prefix=min(prefixes),
         expected=f"{device} announces {_prefixes(prefixes)} to all of its neighbours",
-        observed=f"{device} announces {_prefixes(prefixes)} to none of its neighbours, though it has the route itself",
+        observed=f"{device} announces {_prefixes(prefixes)} to none of its neighbours, {has}",
         evidence="every neighbour with a session to it lacks it",
         ports=frozenset(),
-        remedy=f"on {device}: `TSC` shows whether it is drained (`TSB` ends that; `railfab hold {device}` keeps it on "
-        "purpose); else look at its outbound route-maps",
+        remedy=remedy,
     )
 
 
@@ -151,6 +172,11 @@ def _rib_claim(
     shown = own or pairs
     ports = frozenset(port for of in (*shown.values(), *loss.stale.values()) for port in of)
     first = min(shown or loss.stale, default="")
+    if own or not blamed:
+        evidence, remedy = kept_back.told(view, name, ports, first)
+    else:
+        evidence = f"{some(sorted(blamed), 4)} cannot give what they do not have themselves"
+        remedy = f"nothing on {name}: mend {some(sorted(blamed), 4)}, which its own finding explains, and look again"
     want = expected.get(routes.origin.get(first, -1), frozenset())
     if shown:
         said = f"RIB lacks {_hops(view, name, ports)} for {_prefixes(shown)}"
@@ -158,6 +184,12 @@ def _rib_claim(
             said = f"RIB has no route to {_prefixes(loss.gone)}"
     else:
         said = f"RIB has next hops it should not have: {_hops(view, name, ports)} for {_prefixes(loss.stale)}"
+        evidence = "by the sessions that are up no equal-cost path goes there"
+        family = "ipv6" if ":" in first else "ipv4"
+        remedy = (
+            f"`vtysh -c 'show bgp {family} unicast {first}'` on {name}: who announces it there (a route leaked by a "
+            "switch in between, or a session to the wrong place); check cabling first"
+        )
     return _claim(
         view,
         name,
@@ -166,7 +198,8 @@ def _rib_claim(
         prefix=first,
         expected=f"{len(want)} equal next hops for {first} by the plan, minus what is known down",
         observed=f"{name}: {said}",
-        evidence="all sessions counted here are Established at both ends",
+        evidence=evidence,
+        remedy=remedy,
         ports=ports,
         blamed=frozenset() if own else frozenset(blamed),
         status=Status.FAIL if shown else Status.WARN,

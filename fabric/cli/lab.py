@@ -174,13 +174,14 @@ def flap(end: str, times: int, **_: Any) -> list[str]:
 @click.argument("hop", metavar="NEXTHOP")
 @click.option(
     "--layer",
-    type=click.Choice(["kernel", "appl", "asic"]),
+    type=click.Choice(["rib", "kernel", "appl", "asic"]),
     default="asic",
     show_default=True,
-    help="where it goes missing: the kernel's route, APPL_DB (and so the ASIC), or the ASIC alone",
+    help="where it goes missing: BGP's own table (an inbound filter on that one session), the kernel's route, APPL_DB "
+    "(and so the ASIC), or the ASIC alone",
 )
 def nexthop(device: str, prefix: str, hop: str, layer: str, **_: Any) -> list[str]:
-    """Lose one next hop of a route in one layer; the routing protocol still has it."""
+    """Lose one next hop of a route in one layer; the layers above still have it, and every session stays up."""
     return [device, prefix, hop, layer]
 
 

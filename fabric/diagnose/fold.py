@@ -110,6 +110,7 @@ class _Families:
         self._by_cable: dict[str, list[int]] = defaultdict(list)
         self._by_device: dict[str, list[int]] = defaultdict(list)
         self._lost: dict[str, int] = {}
+        self._passing_on: dict[str, Claim] = {}
         for index, claim in enumerate(ranked):
             if claim.cause in _ON_CABLE:
                 for cable in claim.cables:
@@ -117,19 +118,21 @@ class _Families:
             if claim.cause in _ON_DEVICE:
                 for device in claim.devices:
                     self._by_device[device].append(index)
-            if claim.cause is Cause.ROUTE_LOST and not claim.blamed:
+            if claim.cause is Cause.ROUTE_LOST:
                 for device in claim.devices:
-                    self._lost.setdefault(device, index)
+                    if claim.blamed:
+                        self._passing_on.setdefault(device, claim)
+                    else:
+                        self._lost.setdefault(device, index)
 
     def parent(self, index: int, claim: Claim) -> int | None:
         """The deepest cause that explains the whole of `claim`; a claim explained in part stays on top."""
         whole = self._of_device(index, claim)
         if whole is not None:
             return whole
-        if claim.blamed and all(device in self._lost for device in claim.blamed):
-            found = min(self._lost[device] for device in claim.blamed)
-            if found != index:
-                return found
+        origin = self._origin(claim, frozenset())
+        if origin is not None and origin != index:
+            return origin
         if not claim.cables:
             return None
         best: int | None = None
@@ -139,6 +142,21 @@ class _Families:
                 return None
             best = found_here if best is None else min(best, found_here)
         return best
+
+    def _origin(self, claim: Claim, been: frozenset[str]) -> int | None:
+        """Where a loss that a claim blames on others began; None when one of them has no story of its own.
+
+        A leaf misses what its spine misses because another leaf no longer announces it: that leaf is the story.
+        """
+        found: list[int] = []
+        for device in claim.blamed:
+            begun = self._lost.get(device)
+            if begun is None and device not in been and device in self._passing_on:
+                begun = self._origin(self._passing_on[device], been | {device})
+            if begun is None:
+                return None
+            found.append(begun)
+        return min(found, default=None)
 
     def _of_device(self, index: int, claim: Claim) -> int | None:
         for device in sorted(claim.devices):

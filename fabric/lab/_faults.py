@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fabric.errors import LabError
-from fabric.lab import _lldpdu
+from fabric.lab import _inbound, _lldpdu
 from fabric.lab._house import pattern as pattern_of
 from fabric.lab._wires import End, Patchbay, inside
 from fabric.lab.blueprint import Blueprint
@@ -24,7 +24,7 @@ _REPLUG_S = 3.0
 _DWELL_S = 1.2
 # While it is there, the bgp container leaves out the line that keeps FRR 8.4 from kernel next-hop groups.
 _GROUPS = "/run/box/nexthop-groups"
-LAYERS = ("kernel", "appl", "asic")
+LAYERS = ("rib", "kernel", "appl", "asic")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,11 @@ class Faults:
         self._switch(device)
         if layer not in LAYERS:
             raise LabError(f"no layer {layer}; there are {', '.join(LAYERS)}")
+        if layer == "rib":
+            if order.undo:
+                _inbound.take(self._pids[device], prefix, hop, order.before)
+                return None
+            return _inbound.refuse(device, self._pids[device], prefix, hop)
         if layer != "kernel":
             self._agent(
                 {"box": device, "do": "withhold", "layer": layer, "prefix": prefix, "hop": hop, "on": not order.undo}

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from fabric.errors import InputError, Problem
 from fabric.values.finding import Place
 from fabric.values.plan import Plan, SwitchPlan
-from fabric.values.snapshot import FibRoute, NextHop, Route, SwitchState
+from fabric.values.snapshot import BgpPeer, FibRoute, NextHop, Route, SwitchState
 from fabric.whatif import faults as f
 from fabric.whatif._routing import RouteTable, Routing
 
@@ -44,6 +44,13 @@ def layers(plan: Plan, switch: SwitchPlan, routing: Routing, up: Mapping[str, bo
             prefix = _network(address)
             _connected(rib, kernel, appl, prefix, port.name)
             asic[prefix] = FibRoute(prefix, (NextHop("", port.name),))
+            host = f"{address.partition('/')[0]}/{128 if ':' in address else 32}"
+            asic[host] = FibRoute(host, (), local=True)
+    for number, gateways in switch.vlans.items():
+        for address in gateways:
+            prefix = _network(address)
+            _connected(rib, kernel, appl, prefix, f"Vlan{number}")
+            asic[prefix] = FibRoute(prefix, (NextHop("", f"Vlan{number}"),))
             host = f"{address.partition('/')[0]}/{128 if ':' in address else 32}"
             asic[host] = FibRoute(host, (), local=True)
     for prefix in switch.aggregates:
@@ -154,7 +161,18 @@ def _route(states: dict[str, SwitchState], device: str, prefix: str, layer: str,
             raise InputError(Problem(f"{device} has no next hop {address} for {prefix}", "name one that it has"))
         left = replace(route, next_hops=hops)
     changes: dict[str, Any] = {layer: table.edited({prefix: left})}
+    if layer == "rib" and state.bgp is not None:
+        changes["bgp"] = _untaken(state.bgp, {hop for hop in route.next_hops if address in (None, hop.address)})
     states[device] = replace(state, **changes)
+
+
+def _untaken(bgp: Mapping[str, BgpPeer], lost: set[NextHop]) -> dict[str, BgpPeer]:
+    """Sessions that brought a path and whose switch no longer takes it: one prefix less."""
+    keys = {key for hop in lost for key in (hop.address, hop.port)}
+    return {
+        key: replace(peer, prefixes_received=max(0, (peer.prefixes_received or 0) - 1)) if key in keys else peer
+        for key, peer in bgp.items()
+    }
 
 
 def _row(where: Place, table: str, key: int | None) -> str:

@@ -103,6 +103,31 @@ def test_fault_is_named_alone_and_goes_away(healthy: LabTwin, case: Case) -> Non
     assert tops[0]["remedy"]
 
 
+def test_prefixes_refused_on_one_session_come_and_go_one_by_one(healthy: LabTwin) -> None:
+    """Two prefixes and two sessions: each filter is taken away when its last prefix is, also one FRR forgot itself."""
+
+    def running() -> list[str]:
+        text = healthy.run("p1-l0", "vtysh", "-c", "show running-config")
+        return [line.strip() for line in text.splitlines() if "TWIN_REFUSES" in line]
+
+    first, second = (healthy.plan.switches[name].aggregates[0] for name in ("p1-l1", "p1-l2"))
+    hops = [port.peer_addresses[0].split("/")[0] for port in healthy.plan.switches["p1-l0"].sessions()]
+    healthy.fault("nexthop", "p1-l0", first, hops[0], "rib")
+    healthy.fault("nexthop", "p1-l0", second, hops[0], "rib")
+    healthy.fault("nexthop", "p1-l0", second, hops[2], "rib")
+    assert sum(" deny " in line for line in running()) == 3
+    assert sum(line.startswith("neighbor ") for line in running()) == 2
+    healthy.fault("nexthop", "p1-l0", first, hops[0], "rib", undo=True)
+    assert [line.split()[-1] for line in running() if " deny " in line] == [second, second]
+    healthy.fault("nexthop", "p1-l0", second, hops[2], "rib", undo=True)
+    assert {line.split()[1] for line in running() if line.startswith("neighbor ")} == {hops[0]}
+    healthy.run("p1-l0", "vtysh", "-c", "configure terminal", "-c", f"no ip prefix-list TWIN_REFUSES_{hops[0]}")
+    healthy.fault("nexthop", "p1-l0", second, hops[0], "rib", undo=True)
+    assert not running(), "what somebody took away by hand is no obstacle, and nothing of ours is left"
+    with pytest.raises(LabError, match=r"BGP has no path to 192\.0\.2\.0/24"):
+        healthy.fault("nexthop", "p1-l0", "192.0.2.0/24", hops[0], "rib")
+
+
 def test_next_hop_group_fault_after_a_flap(healthy: LabTwin) -> None:
     """FRR believes in all paths, the kernel has lost one: one ECMP fail, kernel against RIB."""
     port = next(healthy.plan.switches["p1-l0"].sessions()).name

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from fabric.allocate import load_plan
 from tests.road.conftest import Road
 
 pytestmark = pytest.mark.twin
@@ -101,15 +102,44 @@ def _healthy_links(road: Road) -> None:
     road.check_until(lambda code, _: code == 0, "--only", "bgp,ecmp")
 
 
-@pytest.mark.parametrize("layer", ["kernel", "appl", "asic"])
+@pytest.mark.parametrize("layer", ["rib", "kernel", "appl", "asic"])
 def test_nexthop_is_one_ecmp_finding_at_its_layer(road: Road, layer: str) -> None:
     prefix, next_hop = _a_route(road, "p1-l0")
+    plan = load_plan(road.intent)
+    port = next(port for port in plan.switches["p1-l0"].sessions() if port.peer_addresses[0] == f"{next_hop}/31")
     with road.fault("nexthop", "p1-l0", prefix, next_hop, "--layer", layer):
         finding = _one(road, 1, "fail")
         assert finding["code"] == "BGP-03"
-        assert finding["device"] == "p1-l0"
-        words = {"kernel": "kernel", "appl": "APPL_DB", "asic": "ASIC_DB"}
-        assert words[layer] in finding["observed"]
+        assert (finding["device"], finding["port"]) == ("p1-l0", port.name)
+        words = {"rib": "RIB", "kernel": "kernel", "appl": "APPL_DB", "asic": "ASIC_DB"}
+        assert f"p1-l0: {words[layer]} lacks next hop {next_hop} over {port.name}" in finding["observed"]
+        assert finding["observed"].endswith(f" for {prefix}")
+        assert "p1-l0" in finding["remedy"], "what to type, and where"
+        if layer == "rib":
+            assert f"inbound prefix-list, filter-list or route-map for {next_hop}" in finding["remedy"]
+            assert "Established at both ends" in finding["evidence"]
+    _healthy(road)
+
+
+def test_a_leaf_that_stopped_announcing_is_its_own_story_and_no_filter_of_others(road: Road) -> None:
+    prefix = load_plan(road.intent).switches["p1-l1"].aggregates[0]
+
+    def network(word: str) -> None:
+        lines = ("configure terminal", "router bgp", "address-family ipv4 unicast", f"{word}network {prefix}")
+        words = [part for line in lines for part in ("-c", line)]
+        done = road.railfab("lab", "exec", str(road.intent), "p1-l1", "--", "vtysh", *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    network("no ")
+    try:
+        finding = _one(road, 1, "fail")
+        assert (finding["code"], finding["device"], finding["port"]) == ("BGP-03", "p1-l1", None)
+        assert f"p1-l1 announces {prefix} to none of its neighbours" in finding["observed"]
+        assert f"`network {prefix}` is missing" in finding["remedy"]
+        missing = {inner["device"] for inner in _under(finding)}
+        assert missing == {"s0", "s1", "p1-l0", "p1-l2", "p1-l3"}, "who misses it stands under it"
+    finally:
+        network("")
     _healthy(road)
 
 
