@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fabric.values.snapshot import NextHop
@@ -31,7 +31,9 @@ class Routing:
     """What BGP makes of established sessions: eBGP, AS path length, multipath, loops refused.
 
     `sessions`: switch -> its established sessions in port order (switches without bgpd are absent).
-    `asns`, `origins`: switch -> ASN, and the prefixes it originates. `maximum_paths` as configured.
+    `asns`, `origins`: switch -> ASN, and the prefixes it originates. `maximum_paths` as configured. `weighted`: each
+    switch announces how many paths it has (weighted ECMP), and next hops get their share of that in percent, as FRR
+    writes it.
     """
 
     def __init__(
@@ -40,8 +42,13 @@ class Routing:
         asns: Mapping[str, int],
         origins: Mapping[str, tuple[str, ...]],
         maximum_paths: int,
+        weighted: bool = False,
     ) -> None:
         self._sessions = sessions
+        # With as many sessions between every two neighbours all shares are equal; only then tables come in bulk.
+        between = Counter((name, session.peer) for name, of in sessions.items() for session in of)
+        self._uneven = weighted and len(set(between.values())) > 1
+        self._weighed: dict[tuple[tuple[NextHop, ...], tuple[int, ...]], tuple[NextHop, ...]] = {}
         self._maximum_paths = maximum_paths
         self._neighbours = {name: frozenset(session.peer for session in of) for name, of in sessions.items()}
         self._origins: dict[str, tuple[str, ...]] = {name: origins[name] for name in sessions}
@@ -84,16 +91,31 @@ class Routing:
         owners = self.prefixes.get(prefix, ())
         family = 6 if ":" in prefix else 4
         if len(owners) == 1:
-            return self._towards(name, owners[0], family)
+            hops = self._towards(name, owners[0], family)
+            return self._shared_out(name, owners[0], family, hops) if self._uneven else hops
         if name in owners:
             return ()
         reached = [(self._distance(name, owner), owner) for owner in owners]
         near = min((distance for distance, _ in reached if distance), default=0)
-        hops: dict[NextHop, None] = {}
+        found: dict[NextHop, None] = {}
         for distance, owner in reached:
             if distance == near and near:
-                hops.update(dict.fromkeys(self._towards(name, owner, family)))
-        return tuple(hops)[: self._maximum_paths]
+                found.update(dict.fromkeys(self._towards(name, owner, family)))
+        return tuple(found)[: self._maximum_paths]
+
+    def _shared_out(self, name: str, owner: str, family: int, hops: tuple[NextHop, ...]) -> tuple[NextHop, ...]:
+        """The same next hops, each weighed by the paths that the switch behind it has; as they are when even."""
+        behind = {session.port: session.peer for session in self._sessions[name]}
+        peers = [behind[hop.port] for hop in hops]
+        paths = tuple(1 if peer == owner else len(self._towards(peer, owner, family)) for peer in peers)
+        if len(set(paths)) < 2:
+            return hops
+        known = self._weighed.get((hops, paths))
+        if known is None:
+            total = sum(paths)
+            known = tuple(replace(hop, weight=max(1, 100 * count // total)) for hop, count in zip(hops, paths))
+            self._weighed[hops, paths] = known
+        return known
 
     def received(self, name: str) -> tuple[dict[str, int], int]:
         """Peer switch -> prefixes `name` uses from one session with it; and the prefixes it has a BGP route for."""
@@ -121,11 +143,12 @@ class Routing:
         return counts, reached
 
     def bulk(self, name: str) -> tuple[tuple[tuple[NextHop, ...], tuple[str, ...]], ...] | None:
-        """All BGP routes of `name` as (next hops, prefixes that have them); None where a prefix has several owners.
+        """All BGP routes of `name` as (next hops, prefixes that have them); None where a prefix has several owners, or
+        weights differ.
 
         The prefix tuples are shared between switches, so that a reader can know them again by identity.
         """
-        if self._shared_prefixes:
+        if self._shared_prefixes or self._uneven:
             return None
         # A reader asks for the layers of one switch after the other.
         if self._last is None or self._last[0] != name:

@@ -33,6 +33,8 @@ from fabric.values.snapshot import (
 )
 from fabric.whatif import _layers
 from fabric.whatif import faults as f
+from fabric.whatif._bridge import bridged
+from fabric.whatif._crm import Crm
 from fabric.whatif._routing import Routing, Session, same_paths
 from fabric.whatif._seen import BOOT_AGE_S, Identities, Looks
 from fabric.whatif._wiring import End, Wiring, absent, base_far
@@ -106,7 +108,10 @@ class Synthetic:
         }
         if faults:
             routing = self._rerouted(wiring)
-            everywhere = routing is not self._routing and not same_paths(self._routing, routing)
+            # With weights every switch hears how many paths are left; without, only whether one is.
+            everywhere = routing is not self._routing and (
+                self.plan.routing.weighted_ecmp or not same_paths(self._routing, routing)
+            )
             for name in self.plan.switches if everywhere else wiring.touched:
                 if name not in states or name in wiring.dead:
                     continue
@@ -165,7 +170,8 @@ class Synthetic:
         )
 
     def _routes(self, sessions: Mapping[str, tuple[Session, ...]]) -> Routing:
-        return Routing(sessions, self._asns, self._origins, self.plan.routing.maximum_paths)
+        routing = self.plan.routing
+        return Routing(sessions, self._asns, self._origins, routing.maximum_paths, routing.weighted_ecmp)
 
     def _rerouted(self, wiring: Wiring) -> Routing:
         sessions = dict(self._sessions)
@@ -180,7 +186,8 @@ class Synthetic:
         switch = self.plan.switches[state.device]
         up = {port: (neighbour.oper_up is True) for port, neighbour in (state.ports or {}).items()}
         layers = _layers.layers(self.plan, switch, routing, up)
-        return replace(state, bgp=self._bgp(switch, wiring, routing, state.taken_at), **layers)
+        bgp = self._bgp(switch, wiring, routing, state.taken_at)
+        return replace(state, bgp=bgp, crm=Crm(layers["asic"]), **layers)
 
     # One device
 
@@ -192,6 +199,7 @@ class Synthetic:
         neighbours: list[Neighbour] = []
         shape: list[tuple[str, int, bool, bool]] = []
         up: dict[str, bool] = {}
+        heard: dict[str, End] = {}
         counters: dict[str, Mapping[str, int]] = {}
         rates: dict[str, Mapping[str, float]] = {}
         for port in switch.ports.values():
@@ -208,9 +216,16 @@ class Synthetic:
                     lldp.append(self._row(far, port.name, looks))
             for row in wiring.rows.get(end, ()):
                 _edit_row(lldp, port.name, row)
-            if port.peer_device is not None and is_up:
+            if is_up and far is not None:
+                heard[port.name] = far
+            if port.peer_device is not None and is_up and port.addresses:
                 neighbours.extend(self._neighbours(port, far))
         queues, pgs = looks.tables(tuple(shape))
+        fdb: dict[str, str] = {}
+        if switch.vlans:
+            entries, fdb = bridged(self.plan, switch, heard, self.identities)
+            neighbours.extend(entries)
+        layers = _layers.layers(self.plan, switch, routing, up)
         mac = self.identities.switch(name)
         config = self._config(name) if self._config else None
         bgp = self._bgp(switch, wiring, routing, looks.at)
@@ -238,7 +253,7 @@ class Synthetic:
             lldp=tuple(lldp),
             bgp=None if dead_bgpd else bgp,
             neighbours=tuple(neighbours),
-            fdb={},
+            fdb=fdb,
             optics=optics,
             counters=counters,
             rates=rates,
@@ -248,7 +263,8 @@ class Synthetic:
             errors_by_port={},
             switch={"ecmp_hash_seed": _SEEDS.get(switch.device_type, "0")},
             bgp_local_asn=switch.asn,
-            **_layers.layers(self.plan, switch, routing, up),
+            crm=Crm(layers["asic"]),
+            **layers,
         )
 
     def _port(self, port: PlannedPort, up: bool, wiring: Wiring, end: End, looks: Looks) -> PortState:
