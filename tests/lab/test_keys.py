@@ -37,6 +37,11 @@ WITHOUT_COUNTERPART = {
     ("APPL_DB", "SWITCH_TABLE", "ordered_ecmp"): "sonic.md 1.9",
     ("APPL_DB", "SWITCH_TABLE", "fdb_aging_time"): "switch.json.j2, named in sonic.md 1.1",
     ("ASIC_DB", "SAI_OBJECT_TYPE_NEIGHBOR_ENTRY", "SAI_NEIGHBOR_ENTRY_ATTR_DST_MAC_ADDRESS"): "SAI saineighbor.h",
+    (
+        "ASIC_DB",
+        "SAI_OBJECT_TYPE_NEXT_HOP_GROUP_MEMBER",
+        "SAI_NEXT_HOP_GROUP_MEMBER_ATTR_WEIGHT",
+    ): "sonic.md 5.7; routeorch.cpp addNextHopGroup: when the APPL_DB row has weights",
     ("COUNTERS_DB", "COUNTERS", "SAI_INGRESS_PRIORITY_GROUP_STAT_PACKETS"): "sonic.md 5.5",
     ("COUNTERS_DB", "COUNTERS", "SAI_INGRESS_PRIORITY_GROUP_STAT_BYTES"): "sonic.md 5.5",
     ("STATE_DB", "PORT_TABLE", "host_tx_ready"): "sonic.md 5.2",

@@ -31,8 +31,8 @@ class Oids:
         """A next hop: (interface, address)."""
         return self._of(_NEXT_HOP, hop)
 
-    def group(self, hops: frozenset[tuple[str, str]]) -> str:
-        """A next-hop group."""
+    def group(self, hops: frozenset[tuple[str, str, int]]) -> str:
+        """A next-hop group, by the (device, gateway, weight) of its members."""
         return self._of(_GROUP, hops)
 
     def member(self, group: str, hop: tuple[str, str]) -> str:

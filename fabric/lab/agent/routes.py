@@ -99,7 +99,8 @@ class Routes:
             if row.get("blackhole") == "true":
                 chain.drop(prefix)
                 continue
-            hops = list(zip(row["ifname"].split(","), row["nexthop"].split(",")))
+            weights = [int(weight) for weight in row.get("weight", "1").split(",")]
+            hops = list(zip(row["ifname"].split(","), row["nexthop"].split(","), weights))
             missing = {hop for known, hop in self._withheld["asic"] if known == prefix}
             chain.route(prefix, [hop for hop in hops if hop[1] not in missing])
         self._appl.keep_only(rows, lambda key: key.startswith("ROUTE_TABLE:"))
@@ -132,7 +133,8 @@ class Routes:
 
 # Sizes of an ASIC that is none: CRM's words, the object that fills the table, and how many there is room for.
 _TABLES = (
-    ("ipv4_route", 'ROUTE_ENTRY:{"dest":"', 100_000),
+    ("ipv4_route", "ROUTE_ENTRY:", 100_000),
+    ("ipv6_route", "ROUTE_ENTRY:", 50_000),
     ("ipv4_nexthop", "NEXT_HOP:", 16_384),
     ("ipv4_neighbor", "NEIGHBOR_ENTRY:", 16_384),
     ("nexthop_group", "NEXT_HOP_GROUP:", 512),
@@ -144,7 +146,12 @@ def _table_use(rows: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     """CRM:STATS as orchagent writes it, counted from the objects there are."""
     use: dict[str, str] = {}
     for name, kind, size in _TABLES:
-        used = sum(key.startswith(_ASIC + kind) for key in rows)
+        mine = [key for key in rows if key.startswith(_ASIC + kind)]
+        if kind == "ROUTE_ENTRY:":
+            six = sum(":" in key.split('"dest":"')[1].split('"')[0] for key in mine)
+            used = six if name == "ipv6_route" else len(mine) - six
+        else:
+            used = len(mine)
         use[f"crm_stats_{name}_used"] = str(used)
         use[f"crm_stats_{name}_available"] = str(size - used)
     return use
@@ -189,27 +196,31 @@ class _Chain:
         key = _route_key(prefix)
         self.rows[key] = {"SAI_ROUTE_ENTRY_ATTR_PACKET_ACTION": "SAI_PACKET_ACTION_DROP"}
 
-    def route(self, prefix: str, hops: list[tuple[str, str]]) -> None:
-        if all(gateway in ("0.0.0.0", "::") for _, gateway in hops):
+    def route(self, prefix: str, hops: list[tuple[str, str, int]]) -> None:
+        """`hops` are (device, gateway, weight)."""
+        if all(gateway in ("0.0.0.0", "::") for _, gateway, _ in hops):
             name = hops[0][0] if hops else ""
             if name.startswith("Ethernet"):
                 self._entry(prefix, self._oids.interface(name))
             return
         # A next hop whose neighbour is not resolved is no member: orchagent waits for it.
-        usable = [hop for hop in hops if hop in self._next_hops]
+        usable = [hop for hop in hops if hop[:2] in self._next_hops]
         if not usable:
             return
         if len(usable) == 1:
-            self._entry(prefix, self._oids.next_hop(usable[0]))
+            self._entry(prefix, self._oids.next_hop(usable[0][:2]))
             return
         group = self._oids.group(frozenset(usable))
         key = f"{_ASIC}NEXT_HOP_GROUP:{group}"
         if key not in self.rows:
             self.rows[key] = {"SAI_NEXT_HOP_GROUP_ATTR_TYPE": "SAI_NEXT_HOP_GROUP_TYPE_DYNAMIC_UNORDERED_ECMP"}
-            for hop in usable:
+            for device, gateway, weight in usable:
+                hop = (device, gateway)
                 self.rows[f"{_ASIC}NEXT_HOP_GROUP_MEMBER:{self._oids.member(group, hop)}"] = {
                     "SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_GROUP_ID": group,
                     "SAI_NEXT_HOP_GROUP_MEMBER_ATTR_NEXT_HOP_ID": self._oids.next_hop(hop),
+                    # routeorch gives a member the weight its APPL_DB row has, and keys groups by it.
+                    "SAI_NEXT_HOP_GROUP_MEMBER_ATTR_WEIGHT": str(weight),
                 }
         self._entry(prefix, group)
 
