@@ -2,7 +2,9 @@
 
 No constant limit is right: 50 flows over 32 links are 3 times the mean on the fullest one by luck alone (facts
 ai-fabric 5.2). A group is judged against the binomial tail for its flow count, so that luck raises at most one alarm
-in 1 / `balance_level` groups. Flows are counted from below: NICs that send, times QPs a NIC.
+in 1 / `balance_level` groups. Flows are counted from below: what the group carries, in flows as large as the largest
+there can be (the busiest NIC's rate over its QPs), and no more than the NICs that send can have. Traffic that stays
+below a leaf, or goes to a few receivers, makes few flows of many senders.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from fabric.checks._cabling_words import some
@@ -29,10 +32,12 @@ def judge(view: View, judged: Judged) -> None:
         return
     sending = _sending(view)
     for name, switch in view.switches.items():
+        mine = sending.flows.get(name, 0)
         if switch.role is Role.LEAF:
-            _group(view, name, "all uplinks", _uplinks(view, name), sending.get(name, 0), judged)
+            _group(view, name, "all uplinks", _uplinks(view, name), sending, mine, judged)
         for peer, links in sorted(_parallel(view, name).items()):
-            _group(view, name, f"the links to {peer}", links, _flows_between(view, sending, name, peer), judged)
+            most = mine if switch.role is Role.LEAF else sum(sending.flows.values()) - sending.flows.get(peer, 0)
+            _group(view, name, f"the links to {peer}", links, sending, most, judged)
     _rails(view, judged)
 
 
@@ -101,8 +106,16 @@ def effective_members(loads: Sequence[float]) -> float:
 # Groups
 
 
-def _group(view: View, device: str, what: str, links: list[Link], flows: int, judged: Judged) -> None:
-    """Judge the members of one group by bytes sent over the window."""
+@dataclass(frozen=True, slots=True)
+class _Sending:
+    """Leaf -> flows its busy NICs have at the least; and how much one flow can be at the most (Mb/s)."""
+
+    flows: Mapping[str, int]
+    largest_mbps: float
+
+
+def _group(view: View, device: str, what: str, links: list[Link], sending: _Sending, most: int, judged: Judged) -> None:
+    """Judge the members of one group by bytes sent over the window; `most` flows can be in it."""
     loads: list[tuple[Link, End, float]] = []
     for link in links:
         end = link.a if link.a[0] == device else link.b
@@ -113,7 +126,12 @@ def _group(view: View, device: str, what: str, links: list[Link], flows: int, ju
             return
         loads.append((link, end, float(sent)))
     elapsed = span_s(view, device)
-    if len(loads) < 2 or elapsed is None or flows < 2:
+    if len(loads) < 2 or elapsed is None or not sending.largest_mbps:
+        return
+    carried_mbps = sum(sent for _, _, sent in loads) * 8 / 1e6 / elapsed
+    # Rates are measured over windows that end some milliseconds apart.
+    flows = min(most, math.floor(carried_mbps / sending.largest_mbps + 0.01))
+    if flows < 2:
         return
     rates = [sent / link.cable.speed_mbps for link, _, sent in loads]
     mean = sum(rates) / len(rates)
@@ -205,9 +223,10 @@ def _parallel(view: View, device: str) -> dict[str, list[Link]]:
     return {peer: links for peer, links in found.items() if len(links) > 1}
 
 
-def _sending(view: View) -> dict[str, int]:
-    """Leaf -> flows its NICs start at the least: NICs that sent a busy share of their rate, times QPs a NIC."""
+def _sending(view: View) -> _Sending:
+    """Flows of NICs that sent a busy share of their rate (QPs a NIC); the busiest NIC has the largest of them."""
     found: dict[str, int] = defaultdict(int)
+    busiest = 0.0
     for link in view.all_links:
         if not link.host or link.cable.network is not Network.COMPUTE:
             continue
@@ -215,20 +234,11 @@ def _sending(view: View) -> dict[str, int]:
         if elapsed is None:
             continue
         sent = grown(view, link.a[0], "counters", link.a[1]).by("IF_IN_OCTETS") or 0
-        if sent * 8 / 1e6 / elapsed >= view.limits.busy_share * link.cable.speed_mbps:
+        mbps = sent * 8 / 1e6 / elapsed
+        if mbps >= view.limits.busy_share * link.cable.speed_mbps:
             found[link.a[0]] += view.limits.qps_per_nic
-    return found
-
-
-def _flows_between(view: View, sending: dict[str, int], device: str, peer: str) -> int:
-    """Flows on the parallel links of a pair: a leaf's own share of its flows, or what all others send to it."""
-    below = peer if view.plan.switches[peer].role is Role.LEAF else device
-    spines = len(_parallel(view, below)) or 1
-    if below == device:
-        return sending.get(device, 0) // spines
-    others = sum(count for leaf, count in sending.items() if leaf != below)
-    leaves = sum(switch.role is Role.LEAF for switch in view.plan.switches.values())
-    return others // max(1, spines * (leaves - 1))
+            busiest = max(busiest, mbps)
+    return _Sending(found, busiest / view.limits.qps_per_nic)
 
 
 # Tiers and rails
