@@ -424,3 +424,37 @@ def test_a_lossy_plan_wants_no_pfc() -> None:
     plan: Plan = dataclasses.replace(lab().plan, qos=dataclasses.replace(lab().plan.qos, lossless=False))
     report = run_checks(plan, lab().snapshot(), only=["roce"])
     assert {finding.code for finding in report.findings} == {"QOS-02"}
+
+
+# Storms anywhere
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_a_storm_that_spreads_by_the_rules_of_pfc_is_walked_back_to_the_nics_that_started_it(seed: int) -> None:
+    """One or two NICs pause without end; pause goes up from their leaves, down to others, and weakens by chance.
+
+    A port that is paused fills its switch, which pauses whoever sends to it: its uplinks' far ends, or its hosts'
+    leaves. Every port in the storm must lead to one of the NICs, and nobody else is named.
+    """
+    rng = random.Random(seed)
+    plan = lab().plan
+    hosts = [port for leaf in ("p1-l0", "p1-l1", "p1-l2", "p1-l3") for port in plan.switches[leaf].ports.values()]
+    starters = rng.sample([port for port in hosts if port.peer_device in plan.hosts], rng.choice((1, 2)))
+    leaves = {plan.hosts[port.peer_device or ""].nics[port.peer_port or ""].switch for port in starters}
+    faults = [
+        frames(f"{plan.hosts[port.peer_device or ''].nics[port.peer_port or ''].switch}:{port.name}", 9000 * 60)
+        for port in starters
+    ]
+    for leaf in sorted(leaves):
+        for spine in ("s0", "s1"):
+            for port in plan.switches[spine].sessions():
+                if port.peer_device == leaf and rng.random() < 0.9:
+                    faults.append(frames(f"{spine}:{port.name}", rng.randrange(2000, 8000) * 60))
+    struck = {fault.at.device for fault in faults if isinstance(fault, Counter)} & {"s0", "s1"}
+    for leaf in sorted({"p1-l0", "p1-l1", "p1-l2", "p1-l3"} - leaves):
+        for port in plan.switches[leaf].sessions():
+            if port.peer_device in struck and rng.random() < 0.7:
+                faults.append(frames(f"{leaf}:{port.name}", rng.randrange(1000, 3000) * 60))
+    told = [one for one in judge(faults).findings if one.code == "CONG-02"]
+    assert {(one.node, one.nic) for one in told} == {(port.peer_device, port.peer_port) for port in starters}
+    assert all(one.remedy and "shutdown" in one.remedy for one in told)
