@@ -231,7 +231,8 @@ def dark(view: View, link: Link) -> Claim:
         [link],
         place=link.a,
         observed=f"cannot tell where the cable of {view.name(link.a)} goes: the link is down",
-        remedy="bring the link up, then check again",
+        remedy=f"bring the link {view.name(link.a)} - {view.name(link.b)} up (what keeps it down is "
+        "a finding of its own), then check again",
     )
 
 

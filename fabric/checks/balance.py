@@ -170,20 +170,28 @@ def _claim(
         cause, remedy = (
             "one link carries nearly all",
             (
-                "few source ports: raise NCCL_IB_QPS_PER_CONNECTION and see that queue pairs differ in their "
-                "UDP source port; routes and group are complete when BGP-03 says nothing"
+                "few source ports: set NCCL_IB_QPS_PER_CONNECTION=4 and NCCL_IB_SPLIT_DATA_ON_QPS=1 for the job, and "
+                "see "
+                "by `rdma resource show qp` on its nodes that there are more queue pairs; "
+                "routes and group are complete when BGP-03 says nothing"
             ),
         )
     elif idle:
         cause, remedy = (
             f"{len(idle)} of {len(rates)} carry next to nothing",
             (
-                "the hash chooses as the tier below (polarisation): give the tiers other types in DEVICE_METADATA "
-                "or add IN_PORT to SWITCH_HASH; a member missing in the ASIC is BGP-03"
+                f"the hash chooses as the tier below (polarisation): `sonic-db-cli APPL_DB HGET SWITCH_TABLE:switch "
+                f"ecmp_hash_seed` on {device} and on the switches below must differ (DEVICE_METADATA type), or `sudo "
+                f"config "
+                "switch-hash global ecmp-hash` with IN_PORT; if they differ, `railfab audit INTENT` finds a dead member"
             ),
         )
     else:
-        cause, remedy = "more uneven than luck", "more queue pairs a connection, or another hash seed for this tier"
+        cause, remedy = (
+            "more uneven than luck",
+            f"set NCCL_IB_QPS_PER_CONNECTION=4 for the job; if it stays, `show switch-hash global` on {device}: source "
+            "port (L4_SRC_PORT) must be among the ECMP hash fields",
+        )
     finding = Finding(
         code="ECMP-02" if few else "ECMP-01",
         status=Status.WARN,
@@ -269,7 +277,10 @@ def _seeds(view: View, judged: Judged) -> None:
             expected=f"another hash seed on {upper.value}s than on {lower.value}s",
             observed=f"{lower.value}s and {upper.value}s share the hash seed {', '.join(same)}: {some(names, 4)}",
             evidence="APPL_DB SWITCH_TABLE:switch ecmp_hash_seed (it follows DEVICE_METADATA type)",
-            remedy="give the tiers different DEVICE_METADATA types (LeafRouter and SpineRouter) and reload one tier",
+            remedy="`sonic-db-cli CONFIG_DB HGET 'DEVICE_METADATA|localhost' type` on both: leaves are LeafRouter, "
+            "spines "
+            "SpineRouter; `railfab plan` and `apply` it, then `sudo config reload -y` one drained switch of the tier "
+            "after the other",
         )
         judged.claims.append(Claim(Cause.BALANCE, finding, devices=frozenset(names)))
 
@@ -328,7 +339,7 @@ def _uneven_node(view: View, node: str, rows: list[tuple[Link, float]], mean: fl
         expected=f"rails of {node} alike (fullest at most {view.limits.rail_imbalance:g} times the mean)",
         observed=f"{node}: rail {full[0].rail} sends {full[1] / mean:.1f} times the mean of its rails ({listed})",
         evidence="IF_IN_OCTETS of its leaf ports over the window",
-        remedy="in a collective job all rails carry alike: compare NCCL_IB_HCA and the GPU to NIC map with a "
-        "good node's, then the slow rails' links",
+        remedy=f"on {node}: `nvidia-smi topo -m` and NCCL_IB_HCA of the job must be as on a good node (all rails carry "
+        "alike in a collective); then `show interfaces counters errors` on the leaves of the slow rails",
     )
     return Claim(Cause.BALANCE, finding, cables=frozenset(link.name for link, _ in rows), devices=frozenset({node}))

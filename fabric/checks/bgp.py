@@ -177,8 +177,10 @@ def _device(view: View, device: str, bad: list[_Bad]) -> Claim:
         observed=f"none of the {len(bad)} sessions of {device} is up, though its links are"
         + (f": {hole}" if hole else ""),
         evidence=some(bad[0].reasons),
-        remedy=f"on {device}: `docker ps` and `docker logs bgp`; `sudo systemctl restart bgp` when bgpd is dead, "
-        "else compare its ASN and neighbours (`vtysh -c 'show bgp summary'`)",
+        remedy=f"on {device}: `docker ps` and `docker exec bgp supervisorctl status`: bgpd not RUNNING: `sudo "
+        f"systemctl "
+        "restart bgp`; running: `vtysh -c 'show bgp summary'` must show ASN "
+        f"{switch.asn}, and `railfab drift INTENT` what else differs",
     )
     return Claim(
         Cause.BGP_DEVICE,
@@ -206,10 +208,41 @@ def _session(view: View, one: _Bad) -> Claim:
         expected=f"session {view.name(link.a)} - {view.name(link.b)} Established with prefixes",
         observed=some(one.reasons),
         evidence="`show bgp summary json` at " + " and ".join(sorted({end[0] for end, _ in session_ends(link)})),
-        remedy=f"`vtysh -c 'show bgp neighbors'` at both ends of {link.name}: wrong ASN or address, a filter, or a "
-        "session shut by hand",
+        remedy=_remedy(view, link, one.at),
     )
     return Claim(Cause.BGP_SESSION, finding, cables=frozenset({link.name}), devices=frozenset({link.a[0], link.b[0]}))
+
+
+def _remedy(view: View, link: Link, at: End) -> str:
+    """What to type at the end that says what is wrong, by what it says."""
+    end, port = next((one for one in session_ends(link) if one[0] == at), session_ends(link)[0])
+    peers = peers_of(view, end, port)
+    if not peers:
+        return (
+            f"{end[0]} has no such neighbour: `railfab drift INTENT` shows the lines; `railfab plan` and `apply` them"
+        )
+    peer = next((one for one in peers if one.state != "Established"), peers[0])
+    show = f"`vtysh -c 'show bgp neighbors {peer.peer}'`"
+    if peer.admin_down:
+        return (
+            f"on {end[0]}: ask who shut it (`railfab hold {end[0]}:{end[1]}` keeps it); else `vtysh -c 'configure "
+            f"terminal' -c 'router bgp' -c 'no neighbor {peer.peer} shutdown'`"
+        )
+    if peer.state != "Established":
+        return (
+            f"on {end[0]}: `ping -c 3 {peer.peer}` (no answer: address or MTU of the far end), then {show}: `Last "
+            f"reset` and the notification in it say wrong ASN, hold timer or shut; the same at the far end of "
+            f"{link.name}"
+        )
+    if (peer.remote_asn is not None and peer.remote_asn != port.peer_asn) or peer.policy_blocked:
+        return f"`railfab drift INTENT` shows the lines of {end[0]} and its neighbour; `railfab plan` and `apply` them"
+    if peer.prefixes_received == 0:
+        return (
+            f"on {end[0]}: {show}: an inbound prefix-list or route-map takes nothing (one that is named but not "
+            f"defined refuses all); at the far end `advertised-routes` for us is empty: drained (`TSC`) or filtered "
+            "there; `railfab drift INTENT` names the line"
+        )
+    return f"on {end[0]}: `vtysh -c 'show bfd peers'` and `docker exec bgp supervisorctl status bfdd`"
 
 
 def _strangers(view: View, judged: Judged) -> None:
@@ -232,6 +265,8 @@ def _strangers(view: View, judged: Judged) -> None:
                 device=name,
                 expected="only sessions of the plan",
                 observed=f"{name} has {len(extra)} session(s) that the plan does not have: {some(sorted(extra))}",
-                remedy="remove them, or put them into the intent",
+                remedy=f"on {name}: `vtysh -c 'configure terminal' -c 'router bgp' -c 'no neighbor {min(extra)}'` "
+                f"when nobody "
+                "needs it; else put it into the intent",
             )
             judged.claims.append(Claim(Cause.LIFE, finding, devices=frozenset({name})))

@@ -203,6 +203,8 @@ CATALOGUE: Mapping[str, Entry] = {
         " "
         "the first layer that lost it: RIB, kernel, APPL_DB or ASIC_DB.",
         (
+            "vtysh -c 'show bgp ipv4 unicast neighbors OURS advertised-routes'        (on the neighbour: sent?)",
+            "vtysh -c 'show bgp ipv4 unicast PREFIX'        (here: taken? multipath?)",
             "vtysh -c 'show ip route PREFIX'",
             "ip route show PREFIX; ip nexthop",
             "sonic-db-cli APPL_DB HGETALL 'ROUTE_TABLE:PREFIX'",
@@ -210,9 +212,11 @@ CATALOGUE: Mapping[str, Entry] = {
             "sudo route_check.py",
             "crm show resources nexthop group",
         ),
-        "RIB: filter, maximum-paths or a neighbour that does not announce. Kernel or APPL_DB: bounce one session of the"
-        " "
-        "group, or restart bgp in a quiet moment. ASIC_DB: unresolved neighbour or a full group table.",
+        "RIB: the finding says which end keeps the prefix back by what each counted: an inbound filter here, an "
+        "outbound one there, or a path that is there and not multipath; railfab drift names the line. Kernel: clear "
+        "the one session (clear bgp HOP), which writes the group anew. APPL_DB: restart fpmsyncd. ASIC_DB: an "
+        "unresolved neighbour (ping it), a full group table (ECMP-05), or SAI errors in syslog. A route that changes "
+        "while the switch is asked can be told at a layer once: check again.",
     ),
     "BGP-04": Entry(
         "graceful restart or FIB suppression other than planned",
@@ -222,16 +226,20 @@ CATALOGUE: Mapping[str, Entry] = {
     ),
     "BGP-05": Entry(
         "what is left of the uplinks overflows",
-        "Plain BGP does not tell others that one of several parallel links is gone: they keep sending the same share.",
+        "Plain BGP does not tell others that one of several parallel links is gone: they keep sending the same share. "
+        "With weighted ECMP the share is the one their tables hold, down to the ASIC, not the one the intent asks for.",
         ("show interfaces counters rates", "show interfaces status"),
-        "Repair the link first. Until then withdraw that spine for the leaf (shut its other sessions there), or use "
-        "weighted ECMP.",
+        "Repair the link first. Until then shut the leaf's other sessions to that spine (vtysh: neighbor ADDRESS "
+        "shutdown; railfab hold keeps it), or use weighted ECMP. When all uplinks together are too few, only fewer "
+        "busy nodes on that leaf help.",
     ),
     "ECMP-01": Entry(
         "one link of a group is fuller than luck explains",
-        "Judged against random hashing for at least as many flows as NICs send; usually too few source ports.",
+        "Judged against random hashing for the flows that the group carries at the least; usually too few source "
+        "ports.",
         ("show interfaces counters rates",),
-        "Raise NCCL_IB_QPS_PER_CONNECTION; check UDP source ports of the senders.",
+        "NCCL_IB_QPS_PER_CONNECTION=4 and NCCL_IB_SPLIT_DATA_ON_QPS=1 for the job; show switch-hash global must have "
+        "L4_SRC_PORT among the ECMP fields.",
     ),
     "ECMP-02": Entry(
         "members of a group carry next to nothing",

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 
 from fabric.checks import kept_back, tables, vlans, weights
 from fabric.checks._cabling_words import some
+from fabric.checks.bgp import bare
 from fabric.checks.expected import Routes
 from fabric.checks.judged import Judged
-from fabric.checks.layers import APPL, ASIC, KERNEL, RIB, Loss, Seen, compare, unmasked
+from fabric.checks.layers import APPL, ASIC, KERNEL, RIB, Loss, Ports, Seen, compare, unmasked
 from fabric.checks.view import Life, Link, View
 from fabric.diagnose.claim import Cause, Claim, End
 from fabric.values.finding import Confidence, Finding, Severity, Status
@@ -68,12 +69,15 @@ def _claims(view: View, name: str, state: SwitchState, losses: dict[str, Loss]) 
 
 
 _REMEDIES = {
-    KERNEL: "`ip route show PREFIX` and `ip nexthop` against `vtysh -c 'show ip route PREFIX'` on {device}: zebra's "
-    "group in the kernel is incomplete; bounce one session of the group, or restart bgp in a quiet moment",
-    APPL: "`sonic-db-cli APPL_DB HGETALL ROUTE_TABLE:PREFIX` on {device}: fpmsyncd did not pass it on; restart bgp "
-    "in a quiet moment",
-    ASIC: "`sudo route_check.py` and `show arp` on {device}: orchagent did not program it (unresolved neighbour, full "
-    "group table: `crm show resources nexthop group`)",
+    KERNEL: "on {device}: `ip route show PREFIX` lacks what `vtysh -c 'show ip route PREFIX'` has, so zebra's group in "
+    "the kernel is incomplete: `vtysh -c 'clear bgp HOP'` writes it anew (that session's routes are away for some "
+    "seconds); if it comes back, `sudo systemctl restart bgp` with the switch drained (`sudo TSA`)",
+    APPL: "on {device}: `sonic-db-cli APPL_DB HGETALL ROUTE_TABLE:PREFIX` lacks what `ip route show PREFIX` has, so "
+    "fpmsyncd did not pass it on: `docker exec bgp supervisorctl status fpmsyncd`, then `docker exec bgp supervisorctl "
+    "restart fpmsyncd`, else `sudo systemctl restart bgp` with the switch drained (`sudo TSA`)",
+    ASIC: "on {device}: `show arp | grep -w HOP` (no MAC: `ping -c 3 HOP`), `crm show resources nexthop group` (none "
+    "left: ECMP-05), `grep -i orchagent /var/log/syslog | tail` (SAI errors); all fine: `sudo route_check.py` and "
+    "`sudo config interface shutdown` and `startup` of PORT program it anew",
 }
 
 
@@ -139,8 +143,6 @@ def _mute_claim(view: View, device: str, prefixes: list[str]) -> Claim:
         view,
         device,
         Cause.ROUTE_LOST,
-        layer=RIB,
-        prefix=min(prefixes),
         expected=f"{device} announces {_prefixes(prefixes)} to all of its neighbours",
         observed=f"{device} announces {_prefixes(prefixes)} to none of its neighbours, {has}",
         evidence="every neighbour with a session to it lacks it",
@@ -194,8 +196,6 @@ def _rib_claim(
         view,
         name,
         Cause.ROUTE_LOST,
-        layer=RIB,
-        prefix=first,
         expected=f"{len(want)} equal next hops for {first} by the plan, minus what is known down",
         observed=f"{name}: {said}",
         evidence=evidence,
@@ -235,12 +235,13 @@ def _layer_claim(view: View, name: str, state: SwitchState, layer: str, loss: Lo
         view,
         name,
         Cause.ECMP,
-        layer=layer,
-        prefix=first,
         expected=f"{layer} has the {count} next hops that the RIB has for {first}",
         observed=f"{name}: {'; '.join(parts)}",
         evidence=f"RIB {count} next hops, {layer} {left if left is not None else 'other ones'} for {first}",
         ports=ports,
+        remedy=_typed(
+            view, name, layer, first, ports or Ports(view, name)(route.next_hops if route is not None else ())
+        ),
     )
 
 
@@ -249,22 +250,17 @@ def _claim(
     name: str,
     cause: Cause,
     *,
-    layer: str,
-    prefix: str,
     expected: str,
     observed: str,
     evidence: str,
     ports: frozenset[str],
     blamed: frozenset[str] = frozenset(),
     status: Status = Status.FAIL,
-    remedy: str | None = None,
+    remedy: str,
 ) -> Claim:
     switch = view.plan.switches[name]
     links = [link for link in (view.of_end.get((name, port)) for port in sorted(ports)) if link is not None]
     single = len(links) == 1
-    remedy = remedy or _REMEDIES.get(layer, _REMEDIES[KERNEL]).replace("{device}", name).replace(
-        "PREFIX", prefix or "PREFIX"
-    )
     finding = Finding(
         code="BGP-03",
         status=status,
@@ -285,6 +281,18 @@ def _claim(
     )
 
 
+def _typed(view: View, name: str, layer: str, prefix: str, ports: frozenset[str]) -> str:
+    """The remedy of a layer with the names of this loss in it: the first of its ports, and the next hop there."""
+    port = view.plan.port(name, min(ports, default=""))
+    hop = bare(port.peer_addresses)[0] if port is not None and port.peer_addresses else ""
+    words = _REMEDIES.get(layer, _REMEDIES[KERNEL])
+    if ":" in prefix:
+        words = words.replace("ip route", "ipv6 route").replace("`ipv6 route show", "`ip -6 route show")
+    for mark, value in (("{device}", name), ("PREFIX", prefix), ("HOP", hop), ("PORT", port.name if port else "")):
+        words = words.replace(mark, value or mark)
+    return words
+
+
 def _refused(view: View, name: str, seen: Seen) -> Iterator[tuple[str, Claim]]:
     """Routes that FRR itself calls rejected, waiting, or not installed (F067, F069)."""
     for prefixes, word, layer, status in (
@@ -298,13 +306,22 @@ def _refused(view: View, name: str, seen: Seen) -> Iterator[tuple[str, Claim]]:
                 view,
                 name,
                 Cause.ECMP,
-                layer=layer,
-                prefix=min(prefixes),
                 expected="every selected route installed and offloaded",
                 observed=f"{name}: {_prefixes(prefixes)} {word}",
                 evidence="`show ip route json` flags",
                 ports=frozenset(),
                 status=status,
+                remedy=(
+                    f"on {name}: `grep zebra /var/log/syslog | tail` says why; often `set src` names an address that "
+                    f"is "
+                    f"not there (`ip -br address show Loopback0`), or a next hop is not on a connected port (`ip "
+                    f"route get "
+                    f"ADDRESS`); then `vtysh -c 'clear bgp * soft in'`"
+                    if layer is KERNEL
+                    else f"on {name}: look again after 15 s; if it stays, `docker exec bgp supervisorctl status zebra "
+                    "fpmsyncd` and `grep -i orchagent /var/log/syslog | tail`; `crm show resources all` for a full "
+                    "table"
+                ),
             )
             yield layer, claim
 
@@ -326,11 +343,12 @@ def _waiting(view: View, name: str, prefixes: list[str]) -> Iterator[tuple[str, 
         view,
         name,
         Cause.ECMP,
-        layer=ASIC,
-        prefix=min(shown),
         expected="every selected route offloaded, as others of this switch are",
         observed=f"{name}: {_prefixes(shown)} not offloaded" + (", and not in the baseline either" if late else " yet"),
         evidence="`show ip route json`: no `offloaded`; with suppress-fib-pending it is not announced until it is",
+        remedy=f"on {name}: `sudo route_check.py` (it waits 15 s itself); routes it names: `grep -i orchagent "
+        "/var/log/syslog | tail` and `crm show resources all`; none named: `docker exec bgp supervisorctl restart "
+        "fpmsyncd` tells zebra again",
         ports=frozenset(),
         status=Status.FAIL if late else Status.WARN,
     )
@@ -394,6 +412,8 @@ def _silent_neighbour(view: View, link: Link, end: End, entry: Neighbour) -> Cla
         expected=f"{entry.address} answers on {view.name(end)}",
         observed=f"{view.name(end)}: neighbour {entry.address} ({far[0]} {far[1]}) is {entry.state}",
         evidence="neighbour table of the switch",
-        remedy=f"look at the address of {far[0]} {far[1]} (`ip -br address`), then ping it from {end[0]}",
+        remedy=f"on {far[0]}: `ip -br address` must show {entry.address} on {far[1]}, and `ip -br link` must show it "
+        f"up; "
+        f"then on {end[0]}: `ping -c 3 -I {end[1]} {entry.address}`",
     )
     return Claim(Cause.NEIGHBOUR, finding, cables=frozenset({link.name}), devices=frozenset({link.a[0], link.b[0]}))

@@ -204,10 +204,12 @@ def _claim(view: View, links: list[Link], count: int, when: float | None, device
         observed=f"{count} flap{'s' if count > 1 else ''} in {span:.0f} s"
         + (f", last down {view.now - when:.0f} s ago" if when is not None else ""),
         evidence="; ".join(_evidence(view, link)) + (f"; {offender}" if offender else ""),
-        remedy="reseat and clean both plugs, then replace cable or module; for a fabric link drain it first "
-        "(shut the session at both ends)"
+        remedy=f"take it out of use first (`sudo config interface shutdown {link.a[1]}` on {link.a[0]}, `railfab hold "
+        f"{link.a[0]}:{link.a[1]}`); reseat and clean the plugs in {view.name(link.a)} and {view.name(link.b)}, "
+        "then replace cable or module"
         if not link.host
-        else f"take {link.b[0]} out of new jobs; reseat and clean both plugs, then replace cable or module",
+        else f"take {link.b[0]} out of new jobs; reseat and clean the plugs in {view.name(link.a)} and "
+        f"{view.name(link.b)}, then replace cable or module",
     )
     return Claim(Cause.FLAP, finding, cables=frozenset({link.name}), devices=frozenset({link.a[0], link.b[0]}))
 

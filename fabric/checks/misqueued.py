@@ -147,7 +147,11 @@ def _claim(view: View, device: str, table: Table, found: list[_Wrong]) -> Claim:
     hosts = sorted({one.link.b[0] for one in found if one.link.host})
     rails = sorted({one.link.rail for one in found if one.link.rail is not None})
     certain = any(one.confidence is Confidence.CERTAIN for one in found)
-    sender = "" if certain else f"first see that the sender marks DSCP {qos.roce_dscp} (tcpdump on {ports}); "
+    sender = (
+        ""
+        if certain
+        else f"first see that the sender marks DSCP {qos.roce_dscp} (NCCL_IB_TC={4 * qos.roce_dscp} in the job); "
+    )
     finding = Finding(
         code="QOS-01",
         status=Status.FAIL,
@@ -166,8 +170,10 @@ def _claim(view: View, device: str, table: Table, found: list[_Wrong]) -> Claim:
         f"{', '.join(f'{number} ({count:,} packets)' for number, count in sorted(taken.items()))}, "
         f"{worst.ours:,} in {what} {tc}",
         evidence=f"{worst.source}; {view.name(worst.end)} counted {worst.ours:,} of them in {what} {tc}",
-        remedy=f"{sender}the configuration is right, so the ASIC's map is not: look at `show queue "
-        f"counters` and the DSCP map in ASIC_DB on {device}; push PORT_QOS_MAP of the ports again, then reload",
+        remedy=f"{sender}the configuration is right, so the ASIC's map is not: on {device} `show queue counters "
+        f"{worst.end[1]}` and `sonic-db-cli ASIC_DB KEYS '*QOS_MAP*'`; drain it (`sudo TSA`), then `sudo config "
+        f"reload -y` "
+        "writes the maps anew; if it stays, the image or the HwSKU's QoS is at fault: take it to the vendor",
     )
     return Claim(
         Cause.CONGESTION, finding, cables=frozenset(one.link.name for one in found), devices=frozenset({device})

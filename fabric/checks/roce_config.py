@@ -223,7 +223,7 @@ class _Reader:
         return self._tables.get(table, {}).get(_bare(name), {})
 
 
-_PUSH = "render and push this switch again (`railfab drift` shows the rows)"
+_PUSH = "`railfab drift INTENT` shows the rows; `railfab plan` says what putting them right takes, `railfab apply` does"
 
 
 def _text(row: Row, name: str) -> str:

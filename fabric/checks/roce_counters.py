@@ -77,7 +77,7 @@ def _pause(view: View, link: Link, end: End, elapsed: float, judged: Judged) -> 
                 f"PFC counters of {view.name(end)} over {elapsed:.0f} s",
                 f"set PFC of {view.name(far)} to priority {tc} only (`mlnx_qos -i IF --pfc`)"
                 if link.host
-                else f"push {far[0]} again",
+                else f"`railfab drift INTENT` shows pfc_enable of {far[0]} {far[1]}; `railfab plan` and `apply` it",
             )
         )
     received = row.by(f"PFC_{tc}_RX_PKTS")
@@ -94,7 +94,10 @@ def _pause(view: View, link: Link, end: End, elapsed: float, judged: Judged) -> 
                 "no pause from a NIC that receives next to nothing",
                 f"{view.name(link.b)} sent {received:,} pause frames in {elapsed:.0f} s while it was idle",
                 f"PFC_{tc}_RX_PKTS and IF_OUT_OCTETS of {view.name(end)}",
-                f"a NIC that pauses when idle is slow to its host: PCIe width and speed, errors of {link.b[0]}",
+                f"a NIC that pauses when idle cannot write to its host: on {link.b[0]} `lspci -vv -s BUS | grep "
+                f"LnkSta` (narrow "
+                f"or slow), `dmesg | grep -i -e aer -e mlx5`; else reset the NIC, and shut {end[0]} {end[1]} if it "
+                f"goes on",
             )
         )
         return
@@ -109,7 +112,9 @@ def _pause(view: View, link: Link, end: End, elapsed: float, judged: Judged) -> 
                 f"paused at most {limits.pause_share:.0%} of the time",
                 f"{view.name(end)} was paused {share:.1%} of {elapsed:.0f} s",
                 "PFC RX_PAUSE_DURATION (an estimate of the poller on Broadcom)",
-                "look for many senders to one receiver, then at ECN thresholds: marking must come before pausing",
+                f"`show queue wredcounters {end[1]}` on {end[0]}: marks that grow mean many senders to one receiver "
+                f"(the job's "
+                "doing); no marks mean pause came first: `show ecn` against the plan (QOS-03, QOS-07)",
             )
         )
     else:
@@ -144,7 +149,10 @@ def _watermark(view: View, link: Link, end: End, state: SwitchState, judged: Jud
                 f"at most {view.limits.buffer_share:.0%} of the headroom used",
                 f"{view.name(end)}: {used:,} of {size:,} bytes of headroom were used ({used / size:.0%})",
                 "XOFF_ROOM watermark of the priority group",
-                "headroom that fills means pause came late: check cable length and MTU, then ECN thresholds",
+                f"pause came late: `sonic-db-cli CONFIG_DB HGET 'CABLE_LENGTH|AZURE' {end[1]}` on {end[0]} must be "
+                f"at least the "
+                f"cable ({link.cable.length_m} m) and `show interfaces status {end[1]}` the planned MTU; then `show "
+                f"ecn`",
             )
         )
     else:

@@ -155,12 +155,18 @@ def _words(source: _Source, where: str, place: End, priority: int) -> tuple[str,
     if source.kind == "loop":
         return (
             f"pause goes in a circle through {len(source.victims)} ports from {where}: a deadlock",
-            f"break the circle: shut {place[0]} {place[1]} for some seconds; look for the valley in the routes",
+            f"break the circle on {place[0]}: `sudo config interface shutdown {place[1]}`, some seconds, `sudo "
+            f"config interface "
+            f"startup {place[1]}`; then `railfab check INTENT --only bgp,ecmp`: only a route that goes down and up "
+            f"again "
+            "(leaf to spine to leaf to spine) makes a circle",
         )
     return (
         f"{source.at[0]} is congested: it pauses {len(source.victims)} port(s) and nobody pauses it",
-        f"look at queue {priority} of {source.at[0]} (`show queue counters`, `show queue watermark unicast`): many "
-        "senders to one receiver, or a slow link",
+        f"on {source.at[0]}: `show queue watermark unicast` and `show queue counters`: the port whose queue "
+        f"{priority} is "
+        "full is the bottleneck: many senders to its receiver (the job's doing), or a link slower than planned (`show "
+        "interfaces status`)",
     )
 
 

@@ -86,6 +86,9 @@ def _finding(view: View, device: str, observed: str) -> Finding:
         expected=f"at most {view.limits.table_share:.0%} of each forwarding table used",
         observed=observed,
         evidence="COUNTERS_DB CRM:STATS, as old as CRM's polling interval",
-        remedy=f"`crm show resources all` on {device}; fewer different ECMP groups: look for routes whose next hops "
-        "differ without need; else a HwSKU with larger tables",
+        remedy=f"on {device}: `crm show resources all`. Routes: `vtysh -c 'show ip route summary'` far above what "
+        "`railfab design INTENT` counts means routes of others leaked in. ECMP groups: prefixes whose next hops differ "
+        "without need take one each (a spine half drained: `TSC` on the spines; links down: the other findings). "
+        "Neither: "
+        "the fabric needs a HwSKU with larger tables",
     )

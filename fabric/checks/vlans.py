@@ -91,7 +91,9 @@ def _arp(view: View, link: Link, entry: Neighbour, owners: Mapping[str, tuple[st
             link,
             f"{view.name(link.a)}: neighbour {entry.address} ({host} {nic}) is {entry.state} on {entry.port}",
             "neighbour table of the switch",
-            f"look at the address of {host} {nic} (`ip -br address`), then ping it from {link.a[0]}",
+            f"on {host}: `ip -br address` must show {entry.address} on {nic}, and `ip -br link` must show it up; "
+            f"then on "
+            f"{link.a[0]}: `ping -c 3 -I {entry.port} {entry.address}`",
             code="ADDR-04",
         )
     seen = view.nic(link.b)
@@ -104,7 +106,9 @@ def _arp(view: View, link: Link, entry: Neighbour, owners: Mapping[str, tuple[st
         link,
         f"{link.a[0]}: {entry.mac}{whose} answers for {entry.address}, the address of {host} {nic}",
         f"ARP entry on {entry.port}; the MAC of {host} {nic} is {', '.join(sorted(known))}",
-        f"find who else has {entry.address} (`arping -D` from {host}), or re-learn the MAC when the NIC was replaced",
+        f"on {host}: `arping -D -c 3 -I IF {entry.address}` answers when somebody else has it, and `show mac | grep -i "
+        f"{entry.mac}` on {link.a[0]} says on which port; if the NIC of {host} was replaced, its MAC stands in the "
+        "ledger under identities: change it there",
     )
 
 

@@ -68,7 +68,7 @@ def test_F092_rdma_of_a_nic_in_another_class_fails_though_the_configuration_is_r
     assert (finding.device, finding.port, finding.node) == (LEAF, PORT, "gpu001")
     assert f"lands in {what} 0" in (finding.observed or "")
     assert f"{SENT - 7:,} RDMA packets" in (finding.evidence or "")
-    assert "tcpdump" in (finding.remedy or "")
+    assert "NCCL_IB_TC=104" in (finding.remedy or ""), "DSCP 26 as the job sets it"
 
 
 def test_F092_what_the_leaf_sent_as_roce_the_spine_puts_elsewhere() -> None:
