@@ -111,7 +111,10 @@ def _neighbour(device: str, pid: int, prefix: str, hop: str) -> str:
 
 
 def _paths(pid: int, family: str, prefix: str) -> dict[str, str]:
-    """Next hop of each path BGP has to a prefix -> the session it came over."""
+    """Next hop of each path BGP has to a prefix -> the session it came over.
+
+    Unnumbered, parallel links to one switch have one next hop; then the port says which is meant.
+    """
     said = _vtysh(pid, f"show bgp {family} unicast {prefix} json")
     try:
         paths = json.loads(said or "{}").get("paths", [])
@@ -120,8 +123,10 @@ def _paths(pid: int, family: str, prefix: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for path in paths:
         peer = path.get("peer", {})
+        session: str = peer.get("interface") or peer.get("peerId", "")
+        found[session] = session
         for one in path.get("nexthops", ()):
-            found[one.get("ip", "")] = peer.get("interface") or peer.get("peerId", "")
+            found.setdefault(one.get("ip", ""), session)
     return found
 
 
