@@ -7,6 +7,7 @@ waits for the same command. A lost connection, ours or the switch's doing, neith
 from __future__ import annotations
 
 import contextlib
+import copy
 import time
 from collections.abc import Callable
 from shlex import quote
@@ -57,16 +58,38 @@ class Hand:
     """One switch's session in one run. `note` takes each exchange as it happens, for the record on disk."""
 
     def __init__(self, session: Session, run_id: str, note: Callable[[Exchange], None], attempt: int = 0) -> None:
-        self.session = session
+        self._session = session
+        self._ended: str | None = None
         # A resumed run starts its steps anew on a switch that was put back: other names, so that they do run.
         self.run_id = run_id if not attempt else f"{run_id}.{attempt}"
         self.exchanges: list[Exchange] = []
         self._note = note
 
     @property
+    def session(self) -> Session:
+        """The way to the switch. DeadlineError once this hand was taken off it."""
+        if self._ended is not None:
+            raise DeadlineError(f"{self.name}: {self._ended}")
+        return self._session
+
+    @session.setter
+    def session(self, session: Session) -> None:
+        self._session = session
+
+    def taken_off(self, reason: str) -> Hand:
+        """Another hand for the same switch and run; this one touches nothing any more.
+
+        A worker that was given up while it waited would else wake up and go on with the change under the undo.
+        """
+        other = copy.copy(self)
+        other.exchanges = list(self.exchanges)
+        self._ended = reason
+        return other
+
+    @property
     def name(self) -> str:
         """The switch."""
-        return self.session.target.name
+        return self._session.target.name
 
     @property
     def folder(self) -> str:

@@ -32,6 +32,26 @@ class Deadlines:
         return replace(self, **values)
 
     @property
+    def to_change(self) -> float:
+        """Until the changes of a batch are made: the rest of `confirm` is for undoing, judging and keeping."""
+        return self.confirm * 0.6
+
+    @property
+    def to_undo(self) -> float:
+        """Until those that went wrong are put back, while those that went well wait to be confirmed."""
+        return self.confirm * 0.75
+
+    @property
+    def to_judge(self) -> float:
+        """Until the fabric's health must be known: what is left is for the confirmation."""
+        return self.confirm * 0.9
+
+    @property
+    def grace(self) -> float:
+        """How long putting back may take after the run's own time is over."""
+        return self.reload + self.ready
+
+    @property
     def out_of_reach(self) -> float:
         """How long to wait for a switch that is out of reach: no longer than until it has put itself back."""
         return min(self.away, self.confirm + 30.0)

@@ -22,9 +22,9 @@ from fabric.deploy.order import Deadlines, order_for
 from fabric.deploy.record import Record, owner, start
 from fabric.deploy.switch import SwitchPush
 from fabric.deploy.waves import compute_nodes, refusals
-from fabric.errors import InputError, Problem, RailfabError, TransportError
+from fabric.errors import DeadlineError, InputError, Problem, RailfabError, TransportError
 from fabric.nornir_plugins.inventory import PUSH
-from fabric.nornir_plugins.runner import BoundedRunner
+from fabric.nornir_plugins.runner import BoundedRunner, HostCutError
 from fabric.transport.session import Session
 from fabric.values.change import ChangePlan, DeviceRun, Exchange, Outcome, Run, Wave
 from fabric.values.codec import decode
@@ -189,9 +189,19 @@ class Roll:
         return self.finish()
 
     def each(
-        self, title: str, names: Sequence[str], work: Callable[[SwitchPush], None], drain: bool = False
+        self,
+        title: str,
+        names: Sequence[str],
+        work: Callable[[SwitchPush], None],
+        drain: bool = False,
+        *,
+        until: float | None = None,
+        over: str | None = None,
     ) -> list[str]:
-        """Run one part on these switches side by side; the names it went well on, in order."""
+        """Run one part on these switches side by side; the names it went well on, in order.
+
+        What is not done by `until` (a monotonic time; the end of the run when None) is given up, and `over` said of it.
+        """
         if not names:
             return []
         wanted = frozenset(names)
@@ -201,8 +211,12 @@ class Roll:
             work(self._push(task.host.name, session, drain))
             return Result(host=task.host)
 
-        left = max(1.0, self._end - time.monotonic())
-        runner = BoundedRunner(self._options.workers, self._options.device_deadline_s, left)
+        runner = BoundedRunner(
+            self._options.workers,
+            self._options.device_deadline_s,
+            max(0.0, (until or self._end) - time.monotonic()),
+            over=over or self._over(),
+        )
         extra: list[Any] = list(self._processors(title, len(names))) if self._processors else []
         chosen = Nornir(
             self._nornir.filter(filter_func=lambda host: host.name in wanted).inventory,
@@ -287,12 +301,29 @@ class Roll:
         closing.close_connections(on_good=True, on_failed=True)
         return run
 
-    def gate(self, wave: Wave, changed: Sequence[str]) -> str | None:
-        """Why the run must not go on after a wave, None when the fabric is well."""
-        try:
-            unwell = self._health(wave, changed)
-        except RailfabError as error:
-            return f"the fabric's health could not be told after wave {wave.name!r}: {error}"
+    def gate(self, wave: Wave, changed: Sequence[str], until: float | None = None) -> str | None:
+        """Why the run must not go on after a wave, None when the fabric is well.
+
+        A health check that has not answered by `until` (a monotonic time; the end of the run when None) is a no.
+        """
+        left = max(0.0, min(self._end, until or self._end) - time.monotonic())
+        told: list[Mapping[str, str] | BaseException] = []
+
+        def ask() -> None:
+            try:
+                told.append(self._health(wave, changed))
+            except BaseException as error:
+                # Raised again where the run is.
+                told.append(error)
+
+        asking = threading.Thread(target=ask, name="railfab-health", daemon=True)
+        asking.start()
+        asking.join(left)
+        unwell = told[0] if told else DeadlineError(f"no answer in {left:.0f} s")
+        if isinstance(unwell, RailfabError):
+            return f"the fabric's health could not be told after wave {wave.name!r}: {unwell}"
+        if isinstance(unwell, BaseException):
+            raise unwell
         self.record.event("gate", wave=wave.name, unwell=dict(unwell))
         if not unwell:
             return None
@@ -307,26 +338,52 @@ class Roll:
             for name in wave.devices
             if self.runs[name].outcome is Outcome.SKIPPED and (only is None or name in only)
         ]
-        if not names:
-            return True
+        # No more at once than there are workers: a switch's timer runs from when its own change begins.
+        size = self._options.workers
+        return all(self._batch(wave, names[start : start + size], changed) for start in range(0, len(names), size))
+
+    def _batch(self, wave: Wave, names: Sequence[str], changed: list[str]) -> bool:
+        """Change these side by side; keep each that is well before its timer puts it back, whatever the others do."""
         self.record.event("wave", name=wave.name, devices=names)
-        good = self.each(wave.name, names, self._carry_out, drain=wave.drain)
+        began, limits = time.monotonic(), self._options.deadlines
+        timed = self._options.commit_confirm
+        late = f"not done in {limits.to_change:g} s, and the others must be confirmed before their timers end"
+        change_end = min(self._end, began + limits.to_change) if timed else self._end
+        good = self.each(
+            wave.name,
+            names,
+            self._carry_out,
+            drain=wave.drain,
+            until=change_end,
+            over=late if change_end < self._end else None,
+        )
         bad = [name for name in names if name not in good]
-        self.each(f"undo {wave.name}", [name for name in bad if self._touched(name)], self.undo)
+        # Undoing what was begun is given its time also when the run's is over: half done is worse than late.
+        undo_end = began + limits.to_undo if timed and good else time.monotonic() + limits.grace
+        self._undo(wave, bad, undo_end)
         if bad and not wave.fresh:
             # A new box that fails costs nobody anything; any other failure ends the run after this wave.
             self._stop(f"wave {wave.name!r} failed on {', '.join(bad)}")
         if good and wave.gate:
-            reason = self.gate(wave, [*changed, *good])
+            reason = self.gate(wave, [*changed, *good], began + limits.to_judge if timed else None)
             if reason is not None:
                 self._stop(reason)
-                self.each(f"undo {wave.name}", [name for name in good if self._touched(name)], self.undo)
+                self._undo(wave, good, time.monotonic() + limits.grace)
                 return False
-        settled = self.each(f"settle {wave.name}", good, self.settle)
+        settled = self.each(
+            f"settle {wave.name}", good, self.settle, until=max(self._end, time.monotonic() + limits.step)
+        )
         changed += settled
         if len(settled) < len(good):
             self._stop(f"wave {wave.name!r} could not be kept on {', '.join(sorted(set(good) - set(settled)))}")
         return self.stopped is None
+
+    def _undo(self, wave: Wave, names: Sequence[str], until: float) -> None:
+        touched = [name for name in names if self._touched(name)]
+        self.each(f"undo {wave.name}", touched, self.undo, until=until, over="it was not put back in time")
+
+    def _over(self) -> str:
+        return f"the run's {self._options.run_deadline_s:g} s were over"
 
     def _stop(self, reason: str) -> None:
         self.stopped = self.stopped or reason
@@ -363,10 +420,13 @@ class Roll:
                 user=self._options.user,
                 new_password=self._options.new_password,
             )
-            push = SwitchPush(hand, order, lambda *state: self.say(name, *state))
+            push = SwitchPush(hand, order, self._voice(name))
             self._pushes[name] = push
         push.hand.session = session
         return push
+
+    def _voice(self, name: str) -> Callable[[Outcome, str, str | None], None]:
+        return lambda *state: self.say(name, *state)
 
     def _touched(self, name: str) -> bool:
         push = self._pushes.get(name)
@@ -374,6 +434,9 @@ class Roll:
 
     def _failed(self, name: str, error: BaseException | None) -> None:
         there = self.runs[name]
+        if isinstance(error, HostCutError):
+            self._given_up(name, error)
+            return
         if there.outcome in (Outcome.REFUSED, Outcome.ROLLBACK_FAILED) or (
             there.error and there.error.endswith(str(error))
         ):
@@ -387,6 +450,24 @@ class Roll:
             self.say(name, Outcome.REFUSED, "nothing was changed", told)
         else:
             self.say(name, Outcome.FAILED, there.state or "changing", told)
+
+    def _given_up(self, name: str, error: HostCutError) -> None:
+        """Nobody waits for this switch any more: take it out of the hands that do, and say how it stands."""
+        push = self._pushes.get(name)
+        if push is None:
+            self.say(name, Outcome.FAILED, "could not be reached; nothing was changed", str(error))
+            return
+        push = self._pushes[name] = push.taken_over("given up: it took too long", self._voice(name))
+        why = self.runs[name].error
+        told = f"{why}; {error}" if why and not why.endswith(str(error)) else str(error)
+        if not push.touched:
+            self.say(name, Outcome.REFUSED, "nothing was changed", told)
+        elif push.armed:
+            wait = self._options.deadlines.confirm
+            state = f"does not answer in time; it puts itself back within {wait} s of the change (then --resume tells)"
+            self.say(name, Outcome.PENDING, state, told)
+        else:
+            self.say(name, Outcome.FAILED, "half changed: does not answer in time", told)
 
 
 def good(run: Run) -> bool:

@@ -5,6 +5,7 @@ Each step says what state the switch is in, so that a run that stops anywhere ca
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 import time
@@ -48,6 +49,15 @@ class SwitchPush:
     def change(self) -> DeviceChange:
         """What is to be done."""
         return self.order.change
+
+    def taken_over(self, reason: str, say: Callable[[Outcome, str, str | None], None]) -> SwitchPush:
+        """The same switch in other hands, as far as it came; what still works for this one is stopped."""
+        other = copy.copy(self)
+        other.notes = list(self.notes)
+        other.hand = self.hand.taken_off(reason)
+        other.lost = True
+        other._say = say
+        return other
 
     def prepare(self) -> None:
         """All short of a change: identity, state, lock, copies, the way back, the timer. Refuses by PushError."""

@@ -21,6 +21,10 @@ from fabric.errors import DeadlineError
 DEFAULT_WORKERS = 32
 
 
+class HostCutError(DeadlineError):
+    """The runner gave a host up. Its worker may still be at it: what that one does from now on counts no more."""
+
+
 @dataclass(slots=True)
 class _Work:
     host: Host
@@ -32,7 +36,8 @@ class BoundedRunner:
     """Threads over hosts with deadlines in seconds: `host_deadline_s` from the host's start, `run_deadline_s` in all.
 
     None is no deadline. `stopped` is asked before each host starts: when it is true the rest are skipped with its
-    reason. Workers are daemon threads, so that a hung one never keeps the process.
+    reason. `over` is said of hosts that the run's deadline cuts. Workers are daemon threads, so that a hung one never
+    keeps the process. A host given up has a HostCutError, one that was never started a DeadlineError.
     """
 
     def __init__(
@@ -41,10 +46,12 @@ class BoundedRunner:
         host_deadline_s: float | None = None,
         run_deadline_s: float | None = None,
         stopped: Callable[[], str | None] | None = None,
+        over: str | None = None,
     ) -> None:
         self.num_workers = num_workers
         self.host_deadline_s = host_deadline_s
         self.run_deadline_s = run_deadline_s
+        self.over = over or f"the run's {run_deadline_s or 0:g} s were over"
         self._stopped = stopped
 
     def run(self, task: Task, hosts: list[Host]) -> AggregatedResult:
@@ -121,12 +128,13 @@ class _Round:
         now = time.monotonic()
         limit = self._runner.host_deadline_s
         if end is not None and now >= end:
-            seconds = self._runner.run_deadline_s
             for host in list(self._queue):
-                self._finish(host, _failed(host, self._name, _late(host, f"the run's {seconds:g} s were over")))
+                self._finish(
+                    host, _failed(host, self._name, DeadlineError(f"{host.name}: not started: {self._runner.over}"))
+                )
             self._queue.clear()
             for work in list(self._active.values()):
-                self._give_up(work, f"the run's {seconds:g} s were over", replace=False)
+                self._give_up(work, self._runner.over, replace=False)
             return None
         if limit is not None:
             for work in list(self._active.values()):
@@ -142,15 +150,11 @@ class _Round:
     def _give_up(self, work: _Work, reason: str, *, replace: bool) -> None:
         host = work.host
         del self._active[host.name]
-        self._finish(host, _failed(host, self._name, _late(host, reason)))
+        self._finish(host, _failed(host, self._name, HostCutError(f"{host.name}: {reason}; its connection was cut")))
         # Cutting the connection frees the worker; it may take its time, so not in this thread.
         threading.Thread(target=_cut, args=(host,), name="railfab-cut", daemon=True).start()
         if replace and self._queue:
             self._start_worker()
-
-
-def _late(host: Host, reason: str) -> DeadlineError:
-    return DeadlineError(f"{host.name}: {reason}; its connection was cut")
 
 
 def _failed(host: Host, name: str, error: Exception) -> MultiResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 
 from fabric.deploy import Options, resume, rollback
 from fabric.deploy.proof import patch_problem
+from fabric.deploy.switch import SwitchPush
 from fabric.errors import HostKeyError, InputError, LoginError, TransportError
 from fabric.transport import Answer
 from fabric.values.change import ChangePlan, DeviceRun, Outcome, Run
@@ -416,20 +418,57 @@ def test_a_push_that_cuts_our_own_path_heals_by_itself(bench: Make) -> None:
     is_changed(made)
 
 
-def test_a_confirmation_that_comes_too_late_is_told(bench: Make) -> None:
+def test_a_health_check_that_hangs_does_not_hold_the_run(bench: Make) -> None:
     made = bench("p1-l0")
     small(made)
     change_plan = made.plan_now()
+    release = threading.Event()
 
-    def slow(wave: object, changed: object) -> dict[str, str]:
-        time.sleep(6)
+    def hangs(wave: object, changed: object) -> dict[str, str]:
+        release.wait(60)
         return {}
 
-    run = made.push(change_plan, health=slow, options=Options(deadlines=replace(QUICK, confirm=2)))
+    try:
+        run = made.push(change_plan, health=hangs, options=Options(deadlines=replace(QUICK, confirm=8)))
+    finally:
+        release.set()
+    assert only(run).outcome is Outcome.ROLLED_BACK
+    assert "health could not be told" in (run.stopped or "")
+    is_as_before(made)
+
+
+def test_a_confirmation_that_comes_too_late_is_told(bench: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = bench("p1-l0")
+    small(made)
+    change_plan = made.plan_now()
+    settle = SwitchPush.settle
+
+    def slow(push: SwitchPush) -> None:
+        time.sleep(6)
+        settle(push)
+
+    monkeypatch.setattr(SwitchPush, "settle", slow)
+    run = made.push(change_plan, options=Options(deadlines=replace(QUICK, confirm=5)))
     assert only(run).outcome in (Outcome.FAILED, Outcome.ROLLED_BACK)
     assert "put itself back before it could be confirmed" in (only(run).error or "")
     state = made.switches["p1-l0"].read()
     assert state["config"]["PORT"]["Ethernet0"].get("description") != "new text"
+
+
+def test_a_hung_switch_does_not_hold_its_neighbour_past_its_timer(bench: Make) -> None:
+    """One of two hangs in its patch: the other is confirmed and kept long before its own timer would undo it."""
+    made = bench("p1-l0", "p1-l1")
+    small(made)
+    change_plan = made.plan_now()
+    made.switches["p1-l1"].fault("config apply-patch /", hang=60)
+    deadlines = replace(QUICK, patch=120, confirm=20)
+    run = made.push(change_plan, options=Options(deadlines=deadlines, accepted=list(made.switches)))
+    assert only(run).outcome is Outcome.APPLIED
+    is_changed(made)
+    hung = only(run, "p1-l1")
+    assert hung.outcome in (Outcome.PENDING, Outcome.ROLLED_BACK), hung
+    assert "not done in 12 s" in (hung.error or "")
+    assert "p1-l1" in (run.stopped or "")
 
 
 # -- reloads ---------------------------------------------------------------------------------------------------------
