@@ -22,6 +22,8 @@ from fabric.values.change import ChangePlan, Run
 from fabric.values.device_config import DeviceConfig
 from fabric.values.plan import Plan
 from tests.deploy.fake import FakeConnection, FakeSession, FakeSwitch, factory, provisioned
+from tests.deploy.twin_push import Push
+from tests.twin_fixtures import LabTwin
 
 QUICK = Deadlines(open=5, read=30, step=30, patch=30, reload=30, ready=8, read_back=2, drain=5, confirm=600)
 
@@ -119,3 +121,14 @@ def bench(tmp_path: Path, lab_plan: Plan, lab_desired: Mapping[str, DeviceConfig
     ConnectionPluginRegister.deregister("fake")
     for switch in made:
         switch.kill()
+
+
+@pytest.fixture
+def push(lab_twin: LabTwin, tmp_path: Path) -> Iterator[Push]:
+    """Pushes on the running twin, which is whole when a test begins and whole again after it."""
+    made = Push(lab_twin, tmp_path)
+    made.settled()
+    yield made
+    for name in lab_twin.plan.switches:
+        lab_twin.process(name, "sh", "-c", "rm -f /run/railfab.lock /etc/sonic/railfab/pending.json")
+    made.settled()

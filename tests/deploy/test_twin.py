@@ -3,105 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fabric import lab
-from tests.twin_fixtures import LabTwin, wait
+from tests.deploy.twin_push import Push
+from tests.twin_fixtures import wait
 
 pytestmark = [pytest.mark.twin, pytest.mark.slow]
-_TREE = str(Path(__file__).resolve().parents[2])
-
-
-@dataclass
-class Push:
-    """The twin and the commands of a push on it."""
-
-    twin: LabTwin
-    folder: Path
-
-    @property
-    def intent(self) -> str:
-        return str(self.twin.intent)
-
-    def railfab(self, verb: str, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", "from fabric.cli.entry import main; main()", verb, *words]
-        return self.twin.outside("env", f"PYTHONPATH={_TREE}", *command)
-
-    def start(self, verb: str, *words: str) -> subprocess.Popen[str]:
-        """The same, running on its own."""
-        before, environment = lab.management(self.twin.folder)
-        command = [*before, sys.executable, "-c", "from fabric.cli.entry import main; main()", verb, *words]
-        environment = {**environment, "PYTHONPATH": _TREE}
-        return subprocess.Popen(
-            command,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-
-    def plan(self, alterations: dict[str, Any]) -> tuple[dict[str, Any], str]:
-        """Plan with alterations of what must be: (what is predicted a switch, the plan's file)."""
-        given, out = self.folder / "alter.json", self.folder / f"plan-{time.time_ns()}.json"
-        given.write_text(json.dumps(alterations))
-        words = (sys.executable, "-m", "tests.deploy.twin_plan", self.intent, str(given), str(out))
-        done = self.twin.outside("env", f"PYTHONPATH={_TREE}", *words)
-        assert done.returncode == 0, done.stderr
-        predicted: dict[str, Any] = json.loads(done.stdout)
-        return predicted, str(out)
-
-    def apply(self, plan: str, *words: str) -> dict[str, Any]:
-        done = self.railfab("apply", plan, "--yes", "--json", *words)
-        assert done.stdout.startswith("{"), done.stderr
-        data: dict[str, Any] = json.loads(done.stdout)
-        return {**data, "rc": done.returncode, "by": {one["name"]: one for one in data["devices"]}}
-
-    def put_back(self) -> None:
-        done = self.railfab("rollback", "last", "--intent", self.intent, "--yes")
-        assert done.returncode == 0, done.stdout + done.stderr
-        self.settled()
-
-    def settled(self) -> None:
-        wait(self.twin.converged, 60, "the twin to converge")
-
-    def counts(self, switch: str) -> tuple[dict[str, int], dict[str, int], str]:
-        """Carrier losses by port as netlink counts them, session losses by peer as FRR does, and bgpd's pid."""
-        text = self.twin.run(
-            switch, "sh", "-c", "cd /sys/class/net; for n in Ethernet*; do echo $n $(cat $n/carrier_down_count); done"
-        )
-        ports = {line.split()[0]: int(line.split()[1]) for line in text.splitlines()}
-        neighbours = json.loads(self.twin.run(switch, "vtysh", "-c", "show bgp neighbors json"))
-        sessions = {peer: int(row["connectionsDropped"]) for peer, row in neighbours.items() if "." in peer}
-        return ports, sessions, self.twin.run(switch, "cat", "/run/frr/bgpd.pid").strip()
-
-    def seen(self, switch: str, before: tuple[dict[str, int], dict[str, int], str]) -> tuple[set[str], set[str], bool]:
-        """(ports that lost carrier, sessions that were lost, whether bgpd is another one) since `before`."""
-        ports, sessions, pid = self.counts(switch)
-        again = pid != before[2]
-        lost = {peer for peer, count in sessions.items() if count > (0 if again else before[1].get(peer, 0))}
-        return {port for port, count in ports.items() if count > before[0].get(port, 0)}, lost, again
-
-
-@pytest.fixture
-def push(lab_twin: LabTwin, tmp_path: Path) -> Iterator[Push]:
-    made = Push(lab_twin, tmp_path)
-    made.settled()
-    yield made
-    for name in lab_twin.plan.switches:
-        lab_twin.process(name, "sh", "-c", "rm -f /run/railfab.lock /etc/sonic/railfab/pending.json")
-    made.settled()
-
 
 UPLINK = "Ethernet256"
 
@@ -212,41 +123,6 @@ def test_a_change_of_the_management_address_heals_by_itself(push: Push) -> None:
     wait(lambda: not push.twin.rows("p1-l0", "CONFIG_DB", f"MGMT_INTERFACE|{other}"), 60, "it to put itself back")
     push.twin.run("p1-l0", "sh", "-c", f"kill $(cat /tmp/cutting); ip addr replace {address} dev eth0")
     assert push.railfab("drift", push.intent).returncode == 0
-
-
-@pytest.mark.parametrize(("then", "after_s"), [("resume", 1.0), ("resume", 2.5), ("rollback", 2.0)])
-def test_killed_with_signal_9_then_resumed_or_put_back(push: Push, after_s: float, then: str) -> None:
-    alter = {
-        "p1-l0": {
-            "rows": [["PORT", UPLINK, {"description": "killed"}]],
-            "frr": [["timers connect 10", "timers connect 7"]],
-        }
-    }
-    _, plan = push.plan(alter)
-    process = push.start("apply", plan, "--yes", "--no-health")
-    journal = wait(lambda: _new_journal(push), 30, "the run to begin")
-    time.sleep(after_s)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if (journal.parent / "run.json").exists():
-        done = push.railfab("rollback", "last", "--intent", push.intent, "--yes")
-    elif then == "resume":
-        done = push.railfab("apply", "--resume", "last", "--intent", push.intent, "--yes", "--no-health")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert push.twin.row("p1-l0", "CONFIG_DB", f"PORT|{UPLINK}")["description"] == "killed"
-        done = push.railfab("rollback", "last", "--intent", push.intent, "--yes")
-    else:
-        done = push.railfab("rollback", "last", "--intent", push.intent, "--yes")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert push.twin.row("p1-l0", "CONFIG_DB", f"PORT|{UPLINK}").get("description") != "killed"
-    assert push.railfab("drift", push.intent).returncode == 0
-    assert push.twin.run("p1-l0", "sh", "-c", "ls /run/railfab.lock 2>/dev/null; true") == ""
-
-
-def _new_journal(push: Push) -> Path | None:
-    runs = sorted((Path(push.intent).parent / ".railfab" / "lab" / "runs").glob("*/journal.jsonl"))
-    newest = runs[-1] if runs else None
-    return newest if newest is not None and time.time() - newest.stat().st_mtime < 5 else None
 
 
 def test_trust_learns_and_guards(push: Push) -> None:
