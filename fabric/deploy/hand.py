@@ -196,7 +196,7 @@ class Hand:
         """End a detached command that is late, with all it started."""
         with contextlib.suppress(TransportError):
             path = quote(f"{self.folder}/{name}/pid")
-            self.ask(f"stop {name}", f'[ -s {path} ] && kill -9 -- "-$(cat {path})"', deadline_s=20)
+            self.ask(f"stop {name}", f'[ -s {path} ] && kill -s KILL -- "-$(cat {path})"', deadline_s=20)
 
     def _keep(self, what: str, answer: str, rc: int | None, started: float) -> None:
         text = answer if len(answer) <= _ANSWER_KEPT else f"...{answer[-_ANSWER_KEPT:]}"
