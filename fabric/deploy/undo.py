@@ -53,8 +53,8 @@ config checkpoint {quote(checkpoint_name(run_id))}
 def undo_script(folder: str, run_id: str, *, method: str, frr_commands: Sequence[str]) -> str:
     """The script that puts the switch back; exit status 0 when every part of it worked.
 
-    Ends a half-done step of ours (`kill -s`: dash, the shell of SONiC, takes no `--` after `kill -9`), then: CONFIG_DB by the updater's checkpoint (or by reloading
-    what ran before), routing by the commands back, frr.conf and the mark as they were. Nothing is saved.
+    Ends a half-done step of ours (by `kill -s`: dash takes no `--` after `kill -9`), then: CONFIG_DB by the updater's
+    checkpoint (or by reloading what ran before), routing by the commands back, frr.conf and the mark as they were. Nothing is saved.
     """
     place = quote(folder)
     kept = f"{place}/kept"
@@ -86,7 +86,7 @@ say() {{ echo "+ $*"; "$@" || {{ echo "failed with status $?"; rc=1; }}; }}
 back() {{ if [ -e "$1" ]; then cp -p "$1" "$2.railfab" && mv -f "$2.railfab" "$2" || rc=1; else rm -f "$2"; fi; }}
 put_files() {{ back {kept}/frr.conf {FRR_FILE}; back {kept}/mark.json {MARK}; }}
 for late in patch frr reload; do
- if [ -s {place}/$late/pid ] && [ ! -e {place}/$late/rc ]; then kill -s KILL -- "-$(cat {place}/$late/pid)" 2>/dev/null; fi
+ [ ! -s {place}/$late/pid ] || [ -e {place}/$late/rc ] || kill -s KILL -- "-$(cat {place}/$late/pid)" 2>/dev/null
 done
 {body}
 rm -f {PENDING}
