@@ -88,8 +88,11 @@ def state(
         else:
             refuse.append(f"somebody else pushes to it: {lock.says(now)} (--break-lock when that run is dead)")
     if reading.pending is not None and not same_run(str(reading.pending.get("run_id")), run_id):
+        rebooted = reading.pending.get("boot_id") not in (None, reading.boot_id)
+        ends = "its timer is gone, for the switch rebooted since; `railfab rollback RUN` clears up"
         refuse.append(
-            f"run {reading.pending.get('run_id')} awaits confirmation on it; `railfab rollback` or let its timer end it"
+            f"run {reading.pending.get('run_id')} awaits confirmation on it; "
+            + (ends if rebooted else "`railfab rollback` or let its timer end it")
         )
     if reading.reloading:
         refuse.append("a config reload is going on")

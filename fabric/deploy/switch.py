@@ -44,6 +44,7 @@ class SwitchPush:
         self.lost = False
         self._say = say
         self._before: Reading | None = None
+        self._boot_id: str | None = None
 
     @property
     def change(self) -> DeviceChange:
@@ -80,6 +81,7 @@ class SwitchPush:
         if refused:
             raise PushError(f"{'; '.join(refused)}; nothing was changed")
         self._before = reading
+        self._boot_id = reading.boot_id
         self._take_lock()
         self._must("keep what is there", "sh -s", stdin=undo.keep_script(hand.folder, hand.run_id).encode())
         script = undo.undo_script(
@@ -110,7 +112,7 @@ class SwitchPush:
             raise
 
     def _carry_out(self) -> None:
-        self._must("from here on", undo.changing_script(self.hand.folder))
+        self._must("from here on", undo.changing_script(self.hand.folder, self._boot_id))
         self.touched = True
         self._say(Outcome.PENDING, "changing", None)
         if self.change.method == "reload":
@@ -137,6 +139,7 @@ class SwitchPush:
         hand.session.open(self.order.deadlines.open)
         undone = hand.ask("was it put back?", f"cat {quote(hand.folder)}/undone 2>/dev/null").stdout.strip()
         reading = self._read()
+        self._boot_id = reading.boot_id
         self.touched = True
         self.locked = reading.lock is not None and preflight.same_run(reading.lock.run_id, hand.run_id)
         if digest(reading.config, self.order.desired.tables) == self.change.base_digest:
@@ -155,7 +158,10 @@ class SwitchPush:
         """Keep the change: frr.conf in place, saved, marked, confirmed, unlocked."""
         hand, order = self.hand, self.order
         hand.session.open(order.deadlines.open)
-        confirm = hand.ask("confirm", "sh -s", stdin=undo.confirm_script(hand.folder, hand.run_id).encode())
+        script = undo.confirm_script(hand.folder, hand.run_id, self._boot_id)
+        confirm = hand.ask("confirm", "sh -s", stdin=script.encode())
+        if confirm.rc == undo.REBOOTED:
+            self._rebooted()
         if confirm.rc == 4:
             raise PushError("the switch put itself back before it could be confirmed (its timer ran out)")
         if not confirm.ok:
@@ -404,17 +410,27 @@ class SwitchPush:
     def _prove(self) -> None:
         until = time.monotonic() + self.order.deadlines.read_back
         while True:
-            left = residue(self.order.desired, self._read().config, self.change)
+            reading = self._read()
+            left = residue(self.order.desired, reading.config, self.change)
             if not left:
                 return
+            if self._boot_id and reading.boot_id != self._boot_id:
+                self._rebooted()
             if time.monotonic() > until:
                 shown = "; ".join(left[:6]) + (f"; and {len(left) - 6} more" if len(left) > 6 else "")
                 raise PushError(f"what it runs now is not what was planned: {shown}")
             time.sleep(0.5)
 
+    def _rebooted(self) -> None:
+        """Whatever ran is gone, and what comes with it: our lock and the timer that undoes the run."""
+        self._say(Outcome.PENDING, "rebooted, so it runs what was saved before this run", None)
+        raise PushError("the switch rebooted before the change was saved; --resume makes it anew, rollback clears up")
+
     def _write_mark(self) -> None:
         up, watchdog = mark_of(self.order.desired.tables)
         after = self._read()
+        if self._boot_id and after.boot_id != self._boot_id and residue(self.order.desired, after.config, self.change):
+            self._rebooted()
         mark = Mark(self.order.run_id, digest(after.config, self.order.desired.tables), up, watchdog)
         self.hand.put("mark", json.dumps(plain(mark)).encode(), MARK, mode=0o644)
 

@@ -54,7 +54,8 @@ def undo_script(folder: str, run_id: str, *, method: str, frr_commands: Sequence
     """The script that puts the switch back; exit status 0 when every part of it worked.
 
     Ends a half-done step of ours (by `kill -s`: dash takes no `--` after `kill -9`), then: CONFIG_DB by the updater's
-    checkpoint (or by reloading what ran before), routing by the commands back, frr.conf and the mark as they were. Nothing is saved.
+    checkpoint (or by reloading what ran before), routing by the commands back, frr.conf and the mark as they were.
+    Nothing is saved.
     """
     place = quote(folder)
     kept = f"{place}/kept"
@@ -109,10 +110,21 @@ systemd-run --unit={quote(unit_name(run_id))} --on-active={seconds} /bin/sh {quo
 """
 
 
-def changing_script(folder: str) -> str:
+REBOOTED = 5
+
+
+def same_boot(boot_id: str | None) -> str:
+    """End with exit status REBOOTED when the switch has booted since; it then has neither our lock nor our timer."""
+    if not boot_id:
+        return ""
+    here = '"$(cat /proc/sys/kernel/random/boot_id)"'
+    return f"[ {here} = {quote(boot_id)} ] || {{ echo 'the switch rebooted meanwhile' >&2; exit {REBOOTED}; }}\n"
+
+
+def changing_script(folder: str, boot_id: str | None = None) -> str:
     """Say that from here on there is something to undo. Exit status 4 when the timer was faster."""
     place = quote(folder)
-    return f": >{place}/changing; [ ! -e {place}/undoing ] || exit 4"
+    return f"{same_boot(boot_id)}: >{place}/changing; [ ! -e {place}/undoing ] || exit 4"
 
 
 def abandon_script(folder: str, run_id: str) -> str:
@@ -127,10 +139,11 @@ exit 0
 """
 
 
-def confirm_script(folder: str, run_id: str) -> str:
-    """Tell the timer to leave it; exit status 4 when it has undone the run already."""
+def confirm_script(folder: str, run_id: str, boot_id: str | None = None) -> str:
+    """Tell the timer to leave it; exit status 4 when it has undone the run already, REBOOTED when a reboot has."""
     place = quote(folder)
-    return f"""[ -e {place}/undoing ] && {{ echo 'the switch has put itself back already'; exit 4; }}
+    booted = same_boot(boot_id)
+    return f"""{booted}[ -e {place}/undoing ] && {{ echo 'the switch has put itself back already'; exit 4; }}
 : >{place}/confirmed
 [ -e {place}/undoing ] && {{ echo 'the switch is putting itself back'; exit 4; }}
 systemctl stop {quote(unit_name(run_id))}.timer 2>/dev/null
