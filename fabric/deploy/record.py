@@ -36,11 +36,9 @@ class Record:
         """Something was asked and answered."""
         self._write({"device": device, "exchange": plain(exchange)})
 
-    def state(self, device: str, outcome: Outcome, state: str, error: str | None = None) -> None:
-        """A switch is in another state now."""
-        self._write(
-            {"device": device, "outcome": outcome.value, "state": state, "error": error, "attempt": self.attempt}
-        )
+    def state(self, device: str, outcome: Outcome, state: str, error: str | None = None, attempt: int = 0) -> None:
+        """A switch is in another state now; `attempt` names its steps there."""
+        self._write({"device": device, "outcome": outcome.value, "state": state, "error": error, "attempt": attempt})
 
     def event(self, what: str, **facts: object) -> None:
         """Something about the run as a whole: a wave, a gate, a stop."""

@@ -268,7 +268,8 @@ class Roll:
 
     def say(self, name: str, outcome: Outcome, state: str, error: str | None) -> None:
         """Where a switch stands now: in the record on disk, and here."""
-        self.record.state(name, outcome, state, error)
+        # The attempt whose folder on the switch has the way back: a run gone on with goes back by the first one's.
+        self.record.state(name, outcome, state, error, self._attempts.get(name, self.record.attempt))
         self.set(name, outcome, state, error)
 
     def set(self, name: str, outcome: Outcome, state: str, error: str | None) -> None:

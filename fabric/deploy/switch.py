@@ -415,22 +415,24 @@ class SwitchPush:
             if not left:
                 return
             if self._boot_id and reading.boot_id != self._boot_id:
-                self._rebooted()
+                self._rebooted(reading)
             if time.monotonic() > until:
                 shown = "; ".join(left[:6]) + (f"; and {len(left) - 6} more" if len(left) > 6 else "")
                 raise PushError(f"what it runs now is not what was planned: {shown}")
             time.sleep(0.5)
 
-    def _rebooted(self) -> None:
-        """Whatever ran is gone, and what comes with it: our lock and the timer that undoes the run."""
-        self._say(Outcome.PENDING, "rebooted, so it runs what was saved before this run", None)
+    def _rebooted(self, reading: Reading | None = None) -> None:
+        """What it ran is gone but for what stood on disk, and so are our lock and the timer that undoes the run."""
+        left = residue(self.order.desired, (reading or self._read()).config, self.change)
+        shown = "; ".join(left[:4]) + (f"; and {len(left) - 4} more" if len(left) > 4 else "")
+        self._say(Outcome.PENDING, f"rebooted before all was saved; what it lacks: {shown or 'nothing'}", None)
         raise PushError("the switch rebooted before the change was saved; --resume makes it anew, rollback clears up")
 
     def _write_mark(self) -> None:
         up, watchdog = mark_of(self.order.desired.tables)
         after = self._read()
         if self._boot_id and after.boot_id != self._boot_id and residue(self.order.desired, after.config, self.change):
-            self._rebooted()
+            self._rebooted(after)
         mark = Mark(self.order.run_id, digest(after.config, self.order.desired.tables), up, watchdog)
         self.hand.put("mark", json.dumps(plain(mark)).encode(), MARK, mode=0o644)
 

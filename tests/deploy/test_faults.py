@@ -640,3 +640,34 @@ def test_an_unknown_run_names_those_there_are(bench: Make) -> None:
     run = made.push()
     with pytest.raises(InputError, match=f"no run nonsense.*{run.run_id}"):
         rollback(made.runs, "nonsense", made.nornir(), made.plan, connection="fake")
+
+
+def test_a_run_that_was_gone_on_with_can_still_be_put_back(bench: Make) -> None:
+    """The way back stands in the first attempt's folder on the switch, whoever kept the change."""
+    made = bench("p1-l0")
+    small(made)
+    change_plan = made.plan_now()
+    pid = os.fork()
+    if pid == 0:
+        push_and_die(made, change_plan, "config save")
+    os.waitpid(pid, 0)
+    run_id = next(made.runs.iterdir()).name
+    options = Options(deadlines=QUICK)
+    run = resume(made.runs, run_id, made.nornir(), made.plan, lambda w, c: {}, options=options, connection="fake")
+    assert only(run).outcome is Outcome.APPLIED
+    back = rollback(made.runs, run_id, made.nornir(), made.plan, options=options, connection="fake")
+    assert only(back).outcome is Outcome.ROLLED_BACK, only(back)
+    is_as_before(made)
+
+
+def test_a_rollback_that_failed_twice_is_still_not_called_done(bench: Make) -> None:
+    made = bench("p1-l0")
+    small(made)
+    change_plan = made.plan_now()
+    made.switches["p1-l0"].fault("config rollback", rc=2, err="busy\n", times=2)
+    run = made.push(change_plan, health=lambda wave, changed: {"p1-l0": "not well"})
+    options = Options(deadlines=QUICK)
+    for outcome in (Outcome.ROLLBACK_FAILED, Outcome.ROLLED_BACK):
+        again = rollback(made.runs, run.run_id, made.nornir(), made.plan, options=options, connection="fake")
+        assert only(again).outcome is outcome, only(again)
+    is_as_before(made)
