@@ -30,6 +30,10 @@ RELOAD_LOCK = "/etc/sonic/reload.lock"  # sonic-utilities:config/main.py SYSTEM_
 READ_DEADLINE_S = 60.0
 _PARTS = frozenset((Part.CONFIG, Part.FRR, Part.LLDP))
 
+# Asks whether a reload holds its lock. Shared, for two that ask at once must not take each other for a reload; a lock that
+# cannot be opened (status 66) is not a reload.
+RELOAD_QUESTION = "[ -e {lock} ] && { flock -s -n -E 75 {lock} true; [ $? = 75 ]; } && echo yes"
+
 # Passwords are not read. What runs here has no standard input: that is the rest of the script.
 _HIDE = r"-e 's/\(neighbor [^ ]* password\) .*/\1 <hidden>/' -e 's/^\( *\(enable \)\{0,1\}password\) .*/\1 <hidden>/'"
 _OURS = f"""
@@ -42,7 +46,7 @@ rf disk; df -Pk /etc/sonic 2>/dev/null | tail -1
 rf boot; cat /proc/sys/kernel/random/boot_id
 rf clock; date +%s
 rf frrfile; sed {_HIDE} {FRR_FILE} 2>/dev/null
-rf reloading; if [ -e {RELOAD_LOCK} ] && ! flock -n {RELOAD_LOCK} true; then echo yes; fi
+rf reloading; {RELOAD_QUESTION.replace("{lock}", RELOAD_LOCK)}
 if [ "$(sonic-db-cli STATE_DB EXISTS 'EEPROM_INFO|0x23' 2>/dev/null)" != 1 ]; then
  rf serial; timeout 10 decode-syseeprom -s 2>/dev/null
  rf mac; timeout 10 decode-syseeprom -m 2>/dev/null

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -79,10 +79,10 @@ class Push:
         return Path(self.intent).parent / ".railfab" / "lab" / "runs"
 
     def railfab(
-        self, verb: str, *words: str, deadlines: dict[str, float] | None = None, **environ: str
+        self, verb: str, *words: str, deadlines: Mapping[str, float] | None = None, **environ: str
     ) -> subprocess.CompletedProcess[str]:
         """A verb on the management network. `environ` is set for it; a variable that is empty is taken away."""
-        code = (_HURRIED.format(given=deadlines) if deadlines else "") + _ENTRY
+        code = (_HURRIED.format(given=dict(deadlines)) if deadlines else "") + _ENTRY
         gone = [word for name, value in environ.items() if not value for word in ("-u", name)]
         given = [f"{name}={value}" for name, value in environ.items() if value]
         command = [sys.executable, "-c", code, verb, *words]
@@ -128,8 +128,9 @@ class Push:
         return {**data, "rc": done.returncode, "by": {one["name"]: one for one in data["devices"]}}
 
     def resume(self, *words: str) -> dict[str, Any]:
-        """Go on with the last run."""
-        done = self.railfab("apply", "--resume", "last", "--intent", self.intent, "--yes", "--json", *words)
+        """Go on with the last run, without health checks."""
+        words = ("--resume", "last", "--intent", self.intent, "--yes", "--json", "--no-health", *words)
+        done = self.railfab("apply", *words)
         assert done.stdout.startswith("{"), done.stdout + done.stderr
         data: dict[str, Any] = json.loads(done.stdout)
         return {**data, "rc": done.returncode, "by": {one["name"]: one for one in data["devices"]}}
@@ -201,11 +202,13 @@ class Push:
             self.twin.run(switch, "ip", "link", "set", "eth0", "up")
 
     @contextlib.contextmanager
-    def small_disk(self, switch: str, folder: str, size: str) -> Iterator[None]:
+    def small_disk(self, switch: str, folder: str, size: str, *, copy: bool = True) -> Iterator[None]:
         """A file system of that size in place of a folder, with what the folder has; what it had comes back."""
         keep = "/tmp/kept-disk"
-        move = f"mkdir -p {folder} {keep} && cp -a {folder}/. {keep} && mount -t tmpfs -o size={size} tmpfs {folder}"
-        self.twin.run(switch, "sh", "-c", f"{move} && cp -a {keep}/. {folder} && rm -rf {keep}")
+        mount = f"mount -t tmpfs -o size={size} tmpfs {folder}"
+        if copy:
+            mount = f"cp -a {folder} {keep} && {mount} && cp -a {keep}/. {folder} && rm -rf {keep}"
+        self.twin.run(switch, "sh", "-c", f"mkdir -p {folder} && {mount}")
         try:
             yield
         finally:
