@@ -30,8 +30,8 @@ RELOAD_LOCK = "/etc/sonic/reload.lock"  # sonic-utilities:config/main.py SYSTEM_
 READ_DEADLINE_S = 60.0
 _PARTS = frozenset((Part.CONFIG, Part.FRR, Part.LLDP))
 
-# Asks whether a reload holds its lock. Shared, for two that ask at once must not take each other for a reload; a lock that
-# cannot be opened (status 66) is not a reload.
+# Asks whether a reload holds its lock. Shared, for two that ask at once must not take each other for a reload; a lock
+# that cannot be opened (status 66) is not a reload.
 RELOAD_QUESTION = "[ -e {lock} ] && { flock -s -n -E 75 {lock} true; [ $? = 75 ]; } && echo yes"
 
 # Passwords are not read. What runs here has no standard input: that is the rest of the script.
