@@ -140,7 +140,7 @@ def command(
             click.echo(f"NOT WELL {name}: {reason}")
         if not active:
             click.echo(sentence(change_plan))
-    return exit_code(run, change_plan, unwell)
+    return exit_code(run, unwell)
 
 
 def with_new_password(options: Options, login: Login, change_plan: ChangePlan) -> Options:
@@ -161,18 +161,13 @@ def with_new_password(options: Options, login: Login, change_plan: ChangePlan) -
     return replace(options, user=login.user, new_password=new)
 
 
-def exit_code(run: Run, change_plan: ChangePlan, unwell: dict[str, str]) -> int:
+def exit_code(run: Run, unwell: dict[str, str]) -> int:
     """0 all as planned and healthy; 2 when every switch was refused before anything was sent; 1 otherwise."""
-    from fabric.values.change import Outcome
+    from fabric.deploy import good, untouched
 
-    outcomes = [device.outcome for device in run.devices.values()]
-    calm = (Outcome.APPLIED, Outcome.UNCHANGED)
-    if all(outcome in calm for outcome in outcomes) and not unwell and run.stopped is None:
+    if good(run) and not unwell:
         return 0
-    sent = any(outcome not in (*calm, Outcome.REFUSED, Outcome.SKIPPED) for outcome in outcomes)
-    changed = any(outcome is Outcome.APPLIED for outcome in outcomes)
-    _ = change_plan
-    return 1 if sent or changed or unwell else 2
+    return 2 if not unwell and all(untouched(device) for device in run.devices.values()) else 1
 
 
 def _all_good(run: Run) -> bool:

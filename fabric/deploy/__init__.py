@@ -5,6 +5,6 @@ writes them for people.
 """
 
 from fabric.deploy.again import resume, rollback
-from fabric.deploy.roll import Health, Options, agree, apply, good
+from fabric.deploy.roll import Health, Options, agree, apply, good, untouched
 
-__all__ = ["Health", "Options", "agree", "apply", "good", "resume", "rollback"]
+__all__ = ["Health", "Options", "agree", "apply", "good", "resume", "rollback", "untouched"]

@@ -40,7 +40,7 @@ def resume(
     agree(roll.change_plan, plan, chosen)
     states = last_states(roll.record.folder)
     for name, device in states.items():
-        if device.outcome in (Outcome.APPLIED, Outcome.UNCHANGED):
+        if device.outcome is not Outcome.SKIPPED:
             roll.set(name, device.outcome, device.state, device.error)
     unsure = [
         name

@@ -6,14 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from fabric.change import digest
+from fabric.change import digest, residue
 from fabric.deploy.reading import Reading
-from fabric.values.device_config import Tables
+from fabric.values.change import DeviceChange
+from fabric.values.device_config import DeviceConfig, Tables
 from fabric.values.plan import Plan, PortUse, SwitchPlan
 from fabric.values.snapshot import LldpNeighbour
 
 DISK_NEEDED_KB = 64 * 1024
 CLOCK_LIMIT_S = 300.0
+MOVED = "its running configuration has moved since the plan was made; plan again"
 
 
 def identity(reading: Reading, plan: Plan) -> list[str]:
@@ -66,6 +68,14 @@ def _matches(row: LldpNeighbour, switch: SwitchPlan) -> bool:
     return port.use is PortUse.HOST or bool(ends & {row.port_id, row.port_description})
 
 
+def already(reading: Reading, desired: DeviceConfig, change: DeviceChange) -> str | None:
+    """The run that has brought a switch to what is planned and saved it there, None when none has."""
+    mark = reading.mark
+    if mark is None or mark.digest != digest(reading.config, desired.tables):
+        return None
+    return None if residue(desired, reading.config, change) else mark.run_id
+
+
 def state(
     reading: Reading,
     desired: Tables,
@@ -80,7 +90,7 @@ def state(
     refuse: list[str] = []
     note: list[str] = []
     if digest(reading.config, desired) != base_digest:
-        refuse.append("its running configuration has moved since the plan was made; plan again")
+        refuse.append(MOVED)
     lock = reading.lock
     if lock is not None and not same_run(lock.run_id, run_id):
         if break_lock:

@@ -39,6 +39,7 @@ logging.getLogger("nornir").addHandler(logging.NullHandler())
 # (switch or "" for the fabric -> reason); empty is well. It raises RailfabError when it cannot tell.
 Health = Callable[[Wave, Sequence[str]], Mapping[str, str]]
 _CLOSE_S = 10.0
+UNREACHED = "could not be reached; nothing was changed"
 ProcessorMaker = Callable[[str, int], Sequence[Processor]]
 
 
@@ -359,6 +360,7 @@ class Roll:
             over=late if change_end < self._end else None,
         )
         bad = [name for name in names if name not in good]
+        good = [name for name in good if self.runs[name].outcome is not Outcome.UNCHANGED]
         # Undoing what was begun is given its time also when the run's is over: half done is worse than late.
         undo_end = began + limits.to_undo if timed and good else time.monotonic() + limits.grace
         self._undo(wave, bad, undo_end)
@@ -395,6 +397,9 @@ class Roll:
         self.say(name, Outcome.PENDING, "checking before the change", None)
         try:
             push.prepare()
+            if push.already is not None:
+                self.say(name, Outcome.UNCHANGED, f"as planned already, by run {push.already}", None)
+                return
             push.carry_out()
         except RailfabError as error:
             if not push.touched:
@@ -445,18 +450,25 @@ class Roll:
         told = str(error) if isinstance(error, RailfabError) else f"{type(error).__name__}: {error}"
         push = self._pushes.get(name)
         if push is None:
-            # Nobody got as far as a session: nothing was sent.
-            self.say(name, Outcome.FAILED, "could not be reached; nothing was changed", told)
+            self._never_reached(name, told)
         elif not push.touched:
             self.say(name, Outcome.REFUSED, "nothing was changed", told)
         else:
             self.say(name, Outcome.FAILED, there.state or "changing", told)
 
+    def _never_reached(self, name: str, told: str) -> None:
+        """Nobody got as far as a session: it is as it was, which an earlier attempt may have left half done."""
+        there = self.runs[name]
+        if there.outcome is Outcome.SKIPPED or there.state == UNREACHED:
+            self.say(name, Outcome.FAILED, UNREACHED, told)
+        else:
+            self.say(name, there.outcome, f"cannot be reached now; last known: {there.state}", told)
+
     def _given_up(self, name: str, error: HostCutError) -> None:
         """Nobody waits for this switch any more: take it out of the hands that do, and say how it stands."""
         push = self._pushes.get(name)
         if push is None:
-            self.say(name, Outcome.FAILED, "could not be reached; nothing was changed", str(error))
+            self._never_reached(name, str(error))
             return
         push = self._pushes[name] = push.taken_over("given up: it took too long", self._voice(name))
         why = self.runs[name].error
@@ -469,6 +481,12 @@ class Roll:
             self.say(name, Outcome.PENDING, state, told)
         else:
             self.say(name, Outcome.FAILED, "half changed: does not answer in time", told)
+
+
+def untouched(device: DeviceRun) -> bool:
+    """Whether a run has sent a switch nothing that changes it."""
+    calm = (Outcome.UNCHANGED, Outcome.REFUSED, Outcome.SKIPPED)
+    return device.outcome in calm or (device.outcome is Outcome.FAILED and device.state == UNREACHED)
 
 
 def good(run: Run) -> bool:

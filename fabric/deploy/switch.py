@@ -42,6 +42,7 @@ class SwitchPush:
         self.drained = False
         self.armed = False
         self.lost = False
+        self.already: str | None = None
         self._say = say
         self._before: Reading | None = None
         self._boot_id: str | None = None
@@ -61,7 +62,10 @@ class SwitchPush:
         return other
 
     def prepare(self) -> None:
-        """All short of a change: identity, state, lock, copies, the way back, the timer. Refuses by PushError."""
+        """All short of a change: identity, state, lock, copies, the way back, the timer. Refuses by PushError.
+
+        When the run `already` has done what is planned, that is all that is found out.
+        """
         hand, order = self.hand, self.order
         hand.session.open(order.deadlines.open)
         reading = self._read()
@@ -78,6 +82,11 @@ class SwitchPush:
             break_lock=order.break_lock,
         )
         self.notes += notes
+        if refused == [preflight.MOVED]:
+            # An old plan, or the same one again: where another run has done all of it there is nothing to refuse.
+            self.already = preflight.already(reading, order.desired, self.change)
+            if self.already is not None:
+                return
         if refused:
             raise PushError(f"{'; '.join(refused)}; nothing was changed")
         self._before = reading

@@ -13,6 +13,7 @@ import pytest
 from fabric.cli.apply import exit_code, with_new_password
 from fabric.deploy import Options, host_side, resume
 from fabric.deploy.idle import idle_from_slurm
+from fabric.deploy.roll import UNREACHED
 from fabric.errors import InputError, LoginError
 from fabric.gate.nodes import expand
 from fabric.render import render_hosts
@@ -182,8 +183,8 @@ def test_a_bgp_restart_that_loses_the_file_is_healed(bench: Make) -> None:
     assert frr.read_text() == made.desired["p1-l0"].frr
 
 
-def outcome_run(*outcomes: Outcome, stopped: str | None = None) -> Run:
-    devices = {f"leaf{n}": DeviceRun(f"leaf{n}", outcome) for n, outcome in enumerate(outcomes)}
+def outcome_run(*outcomes: Outcome, state: str = "", stopped: str | None = None) -> Run:
+    devices = {f"leaf{n}": DeviceRun(f"leaf{n}", outcome, state) for n, outcome in enumerate(outcomes)}
     return Run("r", "lab", "", 0.0, 1.0, devices, stopped)
 
 
@@ -198,7 +199,9 @@ def outcome_run(*outcomes: Outcome, stopped: str | None = None) -> Run:
         (outcome_run(Outcome.PENDING), {}, 1),
         (outcome_run(Outcome.REFUSED, Outcome.REFUSED), {}, 2),
         (outcome_run(Outcome.REFUSED, Outcome.SKIPPED, stopped="x"), {}, 2),
+        (outcome_run(Outcome.FAILED, Outcome.SKIPPED, state=UNREACHED, stopped="x"), {}, 2),
+        (outcome_run(Outcome.FAILED, Outcome.REFUSED, state="changing", stopped="x"), {}, 1),
     ],
 )
 def test_exit_codes_of_apply(run: Run, unwell: dict[str, str], code: int) -> None:
-    assert exit_code(run, FRESH, unwell) == code
+    assert exit_code(run, unwell) == code

@@ -108,6 +108,38 @@ def test_running_state_that_moved_is_refused(bench: Make) -> None:
     is_as_before(made)
 
 
+def test_an_old_plan_on_a_switch_that_is_as_planned_is_unchanged(bench: Make) -> None:
+    """Somebody applied it before us: nothing to refuse, nothing to do, nothing to put back."""
+    made = bench("p1-l0", "p1-l1")
+    small(made)
+    change_plan = made.plan_now()
+    first = made.push(change_plan)
+    again = made.push(change_plan)
+    assert {one.outcome for one in again.devices.values()} == {Outcome.UNCHANGED}
+    assert again.stopped is None
+    assert f"by run {first.run_id}" in only(again).state
+    assert [one.what for one in only(again).exchanges] == ["read configuration, routing and identity"]
+    back = rollback(
+        made.runs, again.run_id, made.nornir(), made.plan, options=Options(deadlines=QUICK), connection="fake"
+    )
+    assert {one.outcome for one in back.devices.values()} == {Outcome.UNCHANGED}
+    is_changed(made)
+
+
+def test_what_is_as_planned_and_not_saved_is_not_called_done(bench: Make) -> None:
+    """By hand, or by a run that failed at saving: a reboot would take it away, so the plan does not end there."""
+    made = bench("p1-l0")
+    made.alter("p1-l0", "PORT", "Ethernet0", description="new text")
+    change_plan = made.plan_now()
+    switch = made.switches["p1-l0"]
+    state = switch.read()
+    state["config"]["PORT"]["Ethernet0"]["description"] = "new text"
+    switch.write(state)
+    run = made.push(change_plan)
+    assert only(run).outcome is Outcome.REFUSED
+    assert "moved since the plan was made" in (only(run).error or "")
+
+
 def test_foreign_rows_that_moved_are_no_reason_to_refuse(bench: Make) -> None:
     made = bench("p1-l0")
     small(made)
@@ -670,4 +702,32 @@ def test_a_rollback_that_failed_twice_is_still_not_called_done(bench: Make) -> N
     for outcome in (Outcome.ROLLBACK_FAILED, Outcome.ROLLED_BACK):
         again = rollback(made.runs, run.run_id, made.nornir(), made.plan, options=options, connection="fake")
         assert only(again).outcome is outcome, only(again)
+    is_as_before(made)
+
+
+@pytest.mark.parametrize("way", ["resume", "rollback"])
+def test_a_switch_that_is_away_when_the_run_is_gone_on_with_keeps_its_last_known_state(bench: Make, way: str) -> None:
+    """It was changed before the kill: "nothing was changed" would be a lie."""
+    made = bench("p1-l0")
+    small(made)
+    change_plan = made.plan_now()
+    pid = os.fork()
+    if pid == 0:
+        push_and_die(made, change_plan, "config save")
+    os.waitpid(pid, 0)
+    run_id = next(made.runs.iterdir()).name
+    made.switches["p1-l0"].unreachable = TransportError("p1-l0 (192.0.2.1): cannot be reached: no route to host")
+    options = Options(deadlines=QUICK)
+    if way == "resume":
+        run = resume(made.runs, run_id, made.nornir(), made.plan, lambda w, c: {}, options=options, connection="fake")
+    else:
+        run = rollback(made.runs, run_id, made.nornir(), made.plan, options=options, connection="fake")
+    assert only(run).outcome is Outcome.PENDING, only(run)
+    assert "nothing was changed" not in only(run).state
+    assert "cannot be reached now; last known: changed" in only(run).state
+    assert "no route to host" in (only(run).error or "")
+    assert run.stopped is not None
+    made.switches["p1-l0"].unreachable = None
+    back = rollback(made.runs, run_id, made.nornir(), made.plan, options=options, connection="fake")
+    assert only(back).outcome is Outcome.ROLLED_BACK, only(back)
     is_as_before(made)
