@@ -84,9 +84,14 @@ def run_checks(
     return Report(findings, summary, notes=_notes(view), taken_at=snapshot.ended_at)
 
 
-def _refuse(plan: Plan, snapshot: Snapshot, baseline: Snapshot | None, only: Collection[str] | None) -> None:
+def unknown_checks(only: Collection[str] | None) -> list[Problem]:
+    """A problem for each name that is no check's."""
     unknown = sorted(set(only or ()) - set(check_names()))
-    problems = [Problem(f"there is no check {name!r}", f"use some of: {', '.join(check_names())}") for name in unknown]
+    return [Problem(f"there is no check {name!r}", f"use some of: {', '.join(check_names())}") for name in unknown]
+
+
+def _refuse(plan: Plan, snapshot: Snapshot, baseline: Snapshot | None, only: Collection[str] | None) -> None:
+    problems = unknown_checks(only)
     for kind, one in (("snapshot", snapshot), ("baseline", baseline)):
         if one is not None and one.fabric != plan.name:
             problems.append(

@@ -64,10 +64,11 @@ def command(
     """
     from fabric.allocate import load_plan
     from fabric.cli.live import sources
-    from fabric.gate.source import check_fabric
+    from fabric.gate.source import check_fabric, understood
     from fabric.values.finding import exit_code
 
     plan = load_plan(intent, state=state)
+    understood(plan, times=(window, sample, history), only=_names(only), scope=scope)
     seen = sources(plan, intent, state, snapshot=snapshot, baseline=baseline, sample=sample, history=history)
     report = check_fabric(
         plan,

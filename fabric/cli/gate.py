@@ -42,11 +42,14 @@ def command(
     from fabric.allocate import load_plan
     from fabric.cli.live import sources
     from fabric.gate import expand, gate_document, judge
-    from fabric.gate.judge import exit_code
-    from fabric.gate.source import check_fabric
+    from fabric.gate.judge import exit_code, known
+    from fabric.gate.source import check_fabric, understood
 
     names = expand(nodes)
     plan = load_plan(intent, state=state)
+    known(plan, names)
+    checks = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+    understood(plan, times=(window, sample, history), only=checks)
     seen = sources(plan, intent, state, snapshot=snapshot, baseline=baseline, sample=sample, history=history)
     report = check_fabric(
         plan,
@@ -56,7 +59,7 @@ def command(
         baseline=seen.baseline,
         history=seen.history,
         window=window,
-        only=None if only is None else [name.strip() for name in only.split(",") if name.strip()],
+        only=checks,
     )
     verdict = judge(plan, report, names)
     if as_json:

@@ -47,12 +47,14 @@ def sources(
 
     if sample is not None and (snapshot is not None or baseline is not None):
         raise InputError(Problem("--sample asks the live fabric twice", "leave --snapshot and --baseline out"))
+    # Files are read first: a bad one is told before anybody is asked.
+    before = files.read(Path(baseline)) if baseline is not None and _is_file(baseline) else None
     if snapshot is not None:
         first, now = None, files.read(snapshot)
     else:
         first, now = _ask(plan, intent, state, sample)
     if baseline is not None:
-        first = _earlier(plan, intent, state, baseline, now)
+        first = before or _earlier(plan, intent, state, baseline, now)
     past, trend = _past(plan, intent, state, history, now)
     return Sources(now, first, past, trend)
 
@@ -75,15 +77,15 @@ def _ask(plan: Plan, intent: Path, state: Path | None, sample: str | None) -> tu
     return None if first is None else first.snapshot, second.snapshot
 
 
+def _is_file(baseline: str) -> bool:
+    path = Path(baseline)
+    return path.exists() or not baseline[:1].isdigit() or bool(path.suffix)
+
+
 def _earlier(plan: Plan, intent: Path, state: Path | None, baseline: str, now: Snapshot) -> Snapshot:
-    from fabric.collect import files
+    from fabric.collect.history import History
     from fabric.errors import InputError, Problem
     from fabric.gate.source import seconds
-
-    path = Path(baseline)
-    if path.exists() or not baseline[:1].isdigit() or path.suffix:
-        return files.read(path)
-    from fabric.collect.history import History
 
     where = _history_of(intent, state)
     if where is not None:

@@ -47,7 +47,7 @@ def command(
     from fabric.collect.gather import collect, over_reader
     from fabric.collect.history import History
     from fabric.gate.record import record, write_record
-    from fabric.gate.source import check_fabric, seconds
+    from fabric.gate.source import check_fabric, seconds, understood
     from fabric.report import save, write_report
     from fabric.state import state_paths
     from fabric.transport.asyncssh_reader import Reader
@@ -61,6 +61,7 @@ def command(
     paths = state_paths(intent, state)
     every_s, keep_s = seconds(every), seconds(keep)
     names = None if only is None else [name.strip() for name in only.split(",") if name.strip()]
+    understood(plan, only=names)
     targets = [
         Target(switch.name, switch.mgmt_address.partition("/")[0])
         for switch in plan.switches.values()

@@ -20,15 +20,7 @@ def judge(plan: Plan, report: Report, nodes: Iterable[str]) -> Verdict:
 
     InputError names every node that the Plan does not have.
     """
-    names = tuple(dict.fromkeys(nodes))
-    unknown = [name for name in names if name not in plan.hosts]
-    if unknown or not names:
-        shown = ", ".join(unknown[:10]) + (f" and {len(unknown) - 10} more" if len(unknown) > 10 else "")
-        raise InputError(
-            Problem(f"the plan has no node {shown}", "check the node list, or put the node into the intent")
-            if unknown
-            else Problem("no node to judge", "give --nodes 'gpu[001-004]'")
-        )
+    names = known(plan, nodes)
     hosts = [plan.hosts[name] for name in names]
     touched = _Touched(plan, hosts)
     findings = [finding for finding in report.findings if touched.by(finding)]
@@ -49,6 +41,20 @@ def judge(plan: Plan, report: Report, nodes: Iterable[str]) -> Verdict:
         summary=summary,
         taken_at=report.taken_at,
     )
+
+
+def known(plan: Plan, nodes: Iterable[str]) -> tuple[str, ...]:
+    """The nodes, each once; InputError names every node that the Plan does not have."""
+    names = tuple(dict.fromkeys(nodes))
+    unknown = [name for name in names if name not in plan.hosts]
+    if unknown or not names:
+        shown = ", ".join(unknown[:10]) + (f" and {len(unknown) - 10} more" if len(unknown) > 10 else "")
+        raise InputError(
+            Problem(f"the plan has no node {shown}", "check the node list, or put the node into the intent")
+            if unknown
+            else Problem("no node to judge", "give --nodes 'gpu[001-004]'")
+        )
+    return names
 
 
 class _Touched:

@@ -64,6 +64,26 @@ def check_fabric(
     return dataclasses.replace(report, changes=compare(before, report))
 
 
+def understood(
+    plan: Plan,
+    *,
+    times: Iterable[str | None] = (),
+    only: Collection[str] | None = None,
+    scope: Sequence[str] = (),
+) -> None:
+    """InputError for words and times that are wrong: told before anybody is asked for a password."""
+    from fabric.checks import unknown_checks
+    from fabric.checks.scope import scope_devices
+
+    for text in times:
+        if text is not None:
+            seconds(text)
+    problems = unknown_checks(only)
+    if problems:
+        raise InputError(problems)
+    scope_devices(plan, scope)
+
+
 def read_holds(intent: Path, state: Path | None) -> tuple[Held, ...]:
     """State made by hand and kept on purpose, as `railfab hold` wrote it; none when there is no such file."""
     import json

@@ -128,6 +128,35 @@ def test_bad_usage_is_2_with_a_message(
 
 
 @pytest.mark.parametrize(
+    ("verb", "words", "said"),
+    [
+        ("check", ["--only", "cables"], "there is no check 'cables'"),
+        ("check", ["--scope", "pod=9"], "holds no device"),
+        ("check", ["--window", "5x"], "'5x' is no time"),
+        ("check", ["--sample", "5x"], "'5x' is no time"),
+        ("check", ["--history", "5x"], "'5x' is no time"),
+        ("check", ["--baseline", "SITE/none.json"], "none.json"),
+        ("gate", ["--nodes", "gpu999"], "no node gpu999"),
+        ("gate", ["--nodes", "gpu001", "--window", "5x"], "'5x' is no time"),
+        ("gate", ["--nodes", "gpu001", "--only", "cables"], "there is no check 'cables'"),
+        ("watch", ["--only", "cables"], "there is no check 'cables'"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anybody_has_to_log_in(
+    site: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    verb: str,
+    words: list[str],
+    said: str,
+) -> None:
+    for name in ("SSH_AUTH_SOCK", "RAILFAB_KEY", "RAILFAB_PASSWORD"):
+        monkeypatch.delenv(name, raising=False)
+    assert call(site, verb, *words, snapshot=None) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b"\x1f\x8b\x08broken", b'{"schema": "railfab.snapshot/9"}', b"\xff\xfe"]
 )
 def test_a_broken_snapshot_is_2_and_names_the_file(
