@@ -68,7 +68,7 @@ def _failed(error: Exception) -> int:
         return error.exit_code
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         # The machine refused a file or folder somebody named: no fault of ours, and the message says which.
-        _say(f"{error.filename}: {error.strerror}; check the path, its owner and the space left")
+        _say(f"{error.filename}: {error.strerror}; check the path, its owner and the space left, or give --state DIR")
         return 2
     _say(f"internal error: {_first_line(error)} ({_keep_details(error)}; please report them)")
     return 3

@@ -15,12 +15,16 @@ import re
 import secrets
 import threading
 import time
+import warnings
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from random import uniform
 from typing import Any, Self, TypeVar
 
-import asyncssh
+with warnings.catch_warnings():
+    # It names DSA keys while imported, which newer cryptography calls deprecated: nothing a user of ours can mend.
+    warnings.filterwarnings("ignore", message="DSA is deprecated")
+    import asyncssh
 
 from fabric.errors import DeadlineError, HostKeyError, LoginError, TransportError
 from fabric.transport import host_keys, shell

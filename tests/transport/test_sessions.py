@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -392,3 +394,14 @@ def test_sessions_close_together(server: Server) -> None:
         session.open(10)
     with pytest.raises(TransportError, match="not connected"):
         session.run("true")
+
+
+def test_reading_warns_of_nothing_a_user_could_mend() -> None:
+    """asyncssh names DSA keys while it is imported; its warning would stand on every terminal."""
+    done = subprocess.run(
+        [sys.executable, "-W", "default", "-c", "import fabric.transport.asyncssh_reader"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0
+    assert "DSA" not in done.stderr
