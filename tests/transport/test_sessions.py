@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-import threading
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
