@@ -1,11 +1,10 @@
-"""What pushing costs: a connection of each transport, planning an unchanged fabric, bookkeeping of a roll-out.
+"""What pushing costs: a connection of each transport, and bookkeeping of a roll-out.
 
     python benchmarks/push.py transports              a real sshd on the loopback address (root)
     python benchmarks/push.py bookkeeping             no-op hosts against Nornir's own
-    railfab lab exec INTENT -- python benchmarks/push.py plan INTENT     on a running twin that runs what it must
 
-`transports`: 72 connections, 24 at a time, one command each; client CPU and wall a connection. `plan`: rounds in turns
-with the floor, `ssh SWITCH true` to every switch at once with OpenSSH's defaults; the ratio of the best of each.
+`transports`: 72 connections, 24 at a time, one command each; client CPU and wall a connection. Planning is measured by
+`benchmarks/reach.py`.
 """
 
 from __future__ import annotations
@@ -114,47 +113,6 @@ def sweep(reader: object, jobs: list[object]) -> None:
     assert all(isinstance(answer, Answer) and answer.ok for answer in answers.values())
 
 
-def planning(intent: Path, rounds: int) -> None:
-    from fabric.allocate import load_plan
-    from fabric.cli.plan import plan_live
-    from fabric.state import state_paths
-    from fabric.transport import Login
-
-    plan = load_plan(intent)
-    login = Login.from_environment(state_paths(intent).known_hosts)
-    addresses = [
-        switch.mgmt_address.split("/")[0] for switch in plan.switches.values() if switch.network.value == "compute"
-    ]
-    names = tuple(name for name, switch in plan.switches.items() if switch.network.value == "compute")
-    words = ["ssh", "-F", "none", "-i", str(login.key), "-o", "BatchMode=yes", "-o",
-             f"UserKnownHostsFile={login.known_hosts}"]  # fmt: skip
-
-    def floor() -> float:
-        began = time.perf_counter()
-        running = [
-            subprocess.Popen([*words, f"{login.user}@{address}", "true"], stdout=subprocess.DEVNULL)
-            for address in addresses
-        ]
-        assert all(one.wait() == 0 for one in running)
-        return time.perf_counter() - began
-
-    def ours() -> float:
-        began = time.perf_counter()
-        made = plan_live(intent, None, names)
-        took = time.perf_counter() - began
-        assert not made.unreachable, made.unreachable
-        assert all(change.method == "none" for change in made.changes.values()), "the fabric runs something else"
-        return took
-
-    ours()
-    floors, plans = [], []
-    for _ in range(rounds):
-        floors.append(floor())
-        plans.append(ours())
-        print(f"floor {floors[-1]:6.2f} s   plan {plans[-1]:6.2f} s   ratio {plans[-1] / floors[-1]:.2f}")
-    print(f"{len(names)} switches, best of {rounds}: {min(plans) / min(floors):.2f} times the floor")
-
-
 def bookkeeping() -> None:
     from nornir.core.plugins.connections import ConnectionPluginRegister
 
@@ -176,16 +134,11 @@ def bookkeeping() -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["transports", "bookkeeping", "plan"])
-    parser.add_argument("intent", nargs="?", type=Path)
-    parser.add_argument("--rounds", type=int, default=6)
-    given = parser.parse_args()
-    if given.what == "transports":
+    parser.add_argument("what", choices=["transports", "bookkeeping"])
+    if parser.parse_args().what == "transports":
         transports()
-    elif given.what == "bookkeeping":
-        bookkeeping()
     else:
-        planning(given.intent, given.rounds)
+        bookkeeping()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The whole road on a twin: up, plan, apply, check, down, with the fall of MemAvailable.
+"""The whole road on a twin: up, plan, apply, check, reading against the floor, down; with the fall of MemAvailable.
 
     python benchmarks/twin.py [INTENT]           default: topology/sakuraone.yaml
 
@@ -70,6 +70,8 @@ def main(given: Path) -> None:
             total += step("apply", *inside, "apply", f"{folder}/plan.json", "--yes", "-q")
             total += step("check", *inside, "check", str(intent))
             print(f"  {'':6} {total:6.1f} s   in all; {before - lowest.end():,.0f} MiB less memory available")
+            reach = [*RAILFAB, *inside[:4], sys.executable, str(TREE / "benchmarks" / "reach.py"), str(intent)]
+            subprocess.run(reach, env={**os.environ, "PYTHONPATH": str(TREE)}, check=True)
         finally:
             step("down", "lab", "down", str(intent))
 

@@ -46,7 +46,7 @@ def test_one_hung_host_never_hangs_the_run() -> None:
     made.inventory.hosts["leaf0"].connections["ssh"] = Cut(cut)
     started = time.monotonic()
     results = made.run(hangs, who="leaf0", cut=cut)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
     assert isinstance(results["leaf0"].exception, DeadlineError)
     assert "not done after 0.5 s" in str(results["leaf0"].exception)
     assert [results[f"leaf{n}"].result for n in range(1, 6)] == ["done"] * 5
@@ -76,7 +76,7 @@ def test_the_whole_run_has_a_deadline() -> None:
 
     started = time.monotonic()
     results = fabric(10, BoundedRunner(num_workers=2, run_deadline_s=0.6)).run(task)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
     assert len(results.failed_hosts) == 10
     assert all("the run's 0.6 s were over" in str(results[name].exception) for name in results)
     cut.set()
