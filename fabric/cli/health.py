@@ -78,6 +78,7 @@ class LiveHealth:
             list(targets(self._plan, devices).values()),
             self._login,
             parts=(Part.PORTS, Part.LLDP, Part.BGP),
+            keep_raw=False,
         )
         report = check_fabric(
             self._plan, self._intent, state=self._state, snapshot=seen.snapshot, only=_CHECKS, devices=devices

@@ -73,7 +73,8 @@ def _ask(plan: Plan, intent: Path, state: Path | None, sample: str | None) -> tu
         if switch.state in (LifeState.IN_SERVICE, LifeState.INSTALLED)
     ]
     login = Login.from_environment(state_paths(intent, state).known_hosts, ask=terminal_prompt())
-    first, second = collect_over_ssh(plan.name, targets, login, window_s=None if sample is None else seconds(sample))
+    window_s = None if sample is None else seconds(sample)
+    first, second = collect_over_ssh(plan.name, targets, login, window_s=window_s, keep_raw=False)
     return None if first is None else first.snapshot, second.snapshot
 
 

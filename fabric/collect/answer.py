@@ -90,7 +90,8 @@ def split(answer: str | bytes, errors: str | bytes = "", *, token: str | None = 
         if first is None:
             raise CollectError(_no_marker(text, text_of(errors)))
         token = first.group(1)
-    marker = re.compile(rf"^@@{re.escape(token)} (begin|end|done)(?: (.*))?$", re.MULTILINE)
+    # It begins with fixed text: an answer of many megabytes is searched for that, not line by line.
+    marker = re.compile(rf"@@{re.escape(token)} (begin|end|done)(?: (.*))?$", re.MULTILINE)
     noise, sections, complete = _cut(marker, text)
     if not sections:
         raise CollectError(_no_marker(text, text_of(errors)))
@@ -110,6 +111,8 @@ def _cut(marker: re.Pattern[str], text: str) -> tuple[str, dict[str, Section], b
     current: tuple[str, tuple[str, ...]] | None = None
     place = 0
     for match in marker.finditer(text):
+        if match.start() and text[match.start() - 1] != "\n":
+            continue
         body = text[place : match.start()]
         kind, rest = match.group(1), match.group(2) or ""
         words = tuple(rest.split())

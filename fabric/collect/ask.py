@@ -1,7 +1,8 @@
 """What one SSH exec asks a switch: a POSIX shell script that uses only what ships on SONiC, and changes nothing.
 
-Redis is read by `sonic-db-cli DB EVAL` in slices: each slice stops after `SLICE_MS` or `SLICE_ITEMS` and says where to
-go on, so that no script holds a switch's Redis for long. No KEYS anywhere. FRR is read through `vtysh` where we are
+Redis is read by EVAL in slices: each slice stops after `SLICE_MS` or `SLICE_ITEMS` and says where to go on, so that no
+script holds a switch's Redis for long. No KEYS anywhere. One process reads all databases where the switch says where
+they are; otherwise, and in namespaces, `sonic-db-cli` does. FRR is read through `vtysh` where we are
 root or may be, else by `sudo rvtysh`, which SONiC allows every account. Each part has a time limit of its own.
 
 The answer is read by `fabric.collect.answer`: marker lines carry a token of the caller's, so that no neighbour's name
@@ -19,7 +20,9 @@ COMMAND = "sh -s"
 SLICE_MS = 8
 SLICE_ITEMS = 6000
 _SCAN_COUNT = 200
+# All slices of all databases together; where something hung, all are asked again with a limit for each slice.
 _DB_LIMIT_S = 5
+_DBS_LIMIT_S = 20
 _COMMAND_LIMIT_S = 20
 _LOCK_WAIT_S = 5
 _LOCK_FOLDER = "/run/lock"
@@ -167,19 +170,120 @@ while true do
 end
 """
 
+# The same loop over the slices in one process, where the switch has all databases in the host's own instances: nine
+# starts of a client cost a small switch more than reading does. It says where they are as SONiC's libraries find them
+# (sonic-swss-common:common/database_config.json). Only what a bare interpreter has at hand: imports cost as much again.
+# Status 3 says that nothing was read; `sonic-db-cli` does it then.
+_READER = r"""
+import sys,_socket
+tok,config,items,ms,lua=sys.argv[1:6]
+def value(text,name):
+    text=text.split(chr(34)+name+chr(34),1)[1].split(":",1)[1].lstrip()
+    return text[1:].split(chr(34),1)[0] if text[0]==chr(34) else text.split(",")[0].split("}")[0].strip()
+def say(what):
+    for out in (sys.stdout,sys.stderr) if what.startswith("begin") else (sys.stdout,):
+        out.write("\n@@%s %s\n"%(tok,what)); out.flush()
+try:
+    text=open(config).read()
+    instances,databases=text.split(chr(34)+"DATABASES"+chr(34),1)
+    wanted=[]
+    for word in sys.argv[6:]:
+        if word.endswith("_DB"):
+            block=databases.split(chr(34)+word+chr(34),1)[1].split("}",1)[0]
+            place=instances.split(chr(34)+value(block,"instance")+chr(34),1)[1].split("}",1)[0]
+            wanted.append((word,int(value(block,"id")),place,[]))
+        else:
+            wanted[-1][3].append(word)
+    links={}
+    def link(place):
+        if place not in links:
+            try:
+                one=_socket.socket(_socket.AF_UNIX); one.settimeout(@DB_S@)
+                one.connect(value(place,"unix_socket_path"))
+            except OSError:
+                one=_socket.socket(); one.settimeout(@DB_S@)
+                one.connect((value(place,"hostname"),int(value(place,"port"))))
+            links[place]=one
+        return links[place]
+    for each in wanted: link(each[2])
+except Exception:
+    sys.exit(3)
+def ask(one,*words):
+    data=b"*%d\r\n"%len(words)
+    for word in words:
+        word=word.encode(); data+=b"$%d\r\n%s\r\n"%(len(word),word)
+    one.sendall(data)
+    got=b""
+    while b"\r\n" not in got: got+=more(one)
+    head,_,rest=got.partition(b"\r\n")
+    if head[:1]!=b"$": return head
+    size=int(head[1:])+2
+    parts=[rest]; have=len(rest)
+    while have<size:
+        parts.append(more(one)); have+=len(parts[-1])
+    return b"".join(parts)[:-2]
+def more(one):
+    data=one.recv(1<<18)
+    if not data: raise OSError("Redis hung up")
+    return data
+for name,number,place,jobs in wanted:
+    say("begin db."+name)
+    rc=0
+    try:
+        one=link(place)
+        if one is None: raise TimeoutError("no answer in time")
+        told=ask(one,"SELECT",str(number))
+        if told!=b"+OK": raise OSError(told.decode("utf-8","replace"))
+        state=b"1:0:0"; slices=0
+        while state!=b"0":
+            told=ask(one,"EVAL",lua,"0",state.decode(),items,ms,*jobs)
+            state,line,body=told.partition(b"\n")
+            if not line or state.strip(b"0123456789:"):
+                sys.stdout.buffer.write(told+b"\n"); rc=1 if told[:1]==b"-" else 90
+                break
+            sys.stdout.buffer.write(body+b"\n")
+            slices+=1
+            if slices>=2000:
+                rc=91
+                break
+    except OSError as error:
+        rc=124 if isinstance(error,TimeoutError) else 1
+        # What hangs is not asked again for the next database; what hung up is.
+        links[place]=None
+        if rc==1: del links[place]
+        sys.stderr.write("%s\n"%error)
+    sys.stdout.buffer.flush()
+    say("end db.%s %d"%(name,rc))
+"""
+
+_DATABASES = "/var/run/redis/sonic-db/database_config.json"
+
 _SHELL = r"""
 main() {
 tok=$1
 nl='
 '
 LC_ALL=C
+export tok
 PATH=$PATH:/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin
 export LC_ALL PATH
 begin() { printf '\n@@%s begin %s\n' "$tok" "$*"; printf '\n@@%s begin %s\n' "$tok" "$*" >&2; }
 end() { printf '\n@@%s end %s %s\n' "$tok" "$1" "$2"; }
 run() { name=$1; limit=$2; shift 2; begin "$name"; timeout -k 2 "$limit" "$@"; end "$name" $?; }
-file() { if [ -r "$1" ]; then printf 'file %s\n' "$1"; cat "$1"; printf '\n'; fi; }
+file() {
+ [ -r "$1" ] || return 0
+ printf 'file %s\n' "$1"
+ while IFS= read -r line || [ -n "$line" ]; do printf '%s\n' "$line"; done <"$1"
+}
 hide() { sed -e 's/\(neighbor [^ ]* password\) .*/\1 <hidden>/' -e 's/^\( *\(enable \)*password\) .*/\1 <hidden>/'; }
+marks='
+begin() { printf "\n@@%s begin %s\n" "$tok" "$*"; printf "\n@@%s begin %s\n" "$tok" "$*" >&2; }
+end() { printf "\n@@%s end %s %s\n" "$tok" "$1" "$2"; }
+'
+ips() { timeout -k 2 10 sh -c "$marks$1"; }
+reads=$marks'
+nl="
+"
 db() {
  name=$1; shift
  for ns in $spaces; do
@@ -187,15 +291,15 @@ db() {
   begin "$what"
   state=1:0:0; rc=0; slices=0
   while :; do
-   out=$(timeout -k 1 @DB_S@ $cli "$name" EVAL "$lua" 0 "$state" @ITEMS@ @MS@ "$@")
+   out=$($limit $cli "$name" EVAL "$lua" 0 "$state" @ITEMS@ @MS@ "$@")
    rc=$?
-   [ $rc = 0 ] || { printf '%s\n' "$out"; break; }
+   [ $rc = 0 ] || { printf "%s\n" "$out"; break; }
    state=${out%%"$nl"*}
    case $state in
     0|[1-9]*:[0-9]*:[0-9]*) ;;
-    *) printf '%s\n' "$out"; rc=90; break;;
+    *) printf "%s\n" "$out"; rc=90; break;;
    esac
-   printf '%s\n' "${out#*"$nl"}"
+   printf "%s\n" "${out#*"$nl"}"
    [ "$state" = 0 ] && break
    slices=$((slices+1))
    [ $slices -lt 2000 ] || { rc=91; break; }
@@ -203,26 +307,45 @@ db() {
   end "$what" $rc
  done
 }
+'
+dbs() {
+ reads_all=$1; shift
+ if [ "$spaces" = - ] && [ -r @DATABASES@ ] && command -v python3 >/dev/null; then
+  timeout -k 1 @DBS_S@ python3 -S -E -c "$reader" "$tok" @DATABASES@ @ITEMS@ @MS@ "$lua" "$@" && return 0
+ fi
+ set -- "$reads_all"
+ export lua spaces sudo
+ limit= timeout -k 1 @DBS_S@ sh -c "$reads$1"
+ case $? in 124|137) limit='timeout -k 1 @DB_S@' sh -c "$reads$1";; esac
+}
+vty() {
+ { { timeout -k 2 @FRR_S@ "$@"; echo $? >&3; } | hide >&4; } 3>&1
+}
 frr_all() {
  names=$1; shift
  [ -n "$vtysh" ] || return 1
  begin "frr $names"
- out=$(timeout -k 2 @FRR_S@ $vtysh "$@"); rc=$?
- printf '%s\n' "$out" | hide
- end frr $rc
- return $rc
+ { rc=$(vty $vtysh "$@"); } 4>&1
+ end frr "$rc"
+ return "$rc"
 }
 frr_one() {
  begin "frr.$1"
- out=$(timeout -k 2 @FRR_S@ ${vtysh:-$sudo rvtysh} -c "$2"); rc=$?
- printf '%s\n' "$out" | hide
- end "frr.$1" $rc
+ { rc=$(vty ${vtysh:-$sudo rvtysh} -c "$2"); } 4>&1
+ end "frr.$1" "$rc"
 }
-uid=$(id -u)
-if [ "$uid" = 0 ]; then sudo=; vtysh=vtysh; else
- sudo='sudo -n'; vtysh=
- if sudo -n -l vtysh -c 'show ip route json' >/dev/null 2>&1; then vtysh='sudo -n vtysh'; fi
-fi
+may() { sudo -n -l vtysh -c 'show ip route json' >/dev/null 2>&1; }
+uid=; groups=
+while read -r key first value rest; do
+ case $key in Uid:) uid=$value;; Groups:) groups=" $first $value $rest "; break;; esac
+done </proc/self/status
+uid=${uid:-$(id -u)}
+sudo='sudo -n'; vtysh=
+# Debian's group sudo is 27 everywhere; for others sudo is asked first, since a refusal is reported to its keeper.
+if [ "$uid" = 0 ]; then sudo=; vtysh=vtysh; else case $groups in
+ *" 27 "*) vtysh='sudo -n vtysh';;
+ *) if may; then vtysh='sudo -n vtysh'; fi;;
+esac; fi
 lock=@LOCK@
 [ -w $lock ] || lock=/tmp
 lock=$lock/railfab-collect.lock
@@ -340,30 +463,38 @@ def script(parts: Iterable[Part] = DEFAULT_PARTS, *, token: str = "railfab") -> 
         raise ValueError("token must be letters and digits")
     wanted = frozenset(parts)
     lines: list[str] = []
-    for database, jobs in database_jobs(wanted).items():
-        lines.append(f"db {database} {_shell_words(jobs)}")
+    asked = database_jobs(wanted)
+    if asked:
+        reads = "\n".join(f"db {database} {_shell_words(jobs)}" for database, jobs in asked.items())
+        words = _shell_words(word for database, jobs in asked.items() for word in (database, *jobs))
+        lines.append(f"dbs {quote(reads)} {words}")
     frr = [(name, command) for part, name, command in FRR_COMMANDS if part in wanted]
     if frr:
         together = " ".join(f"-c {quote(command)}" for _, command in frr)
         singly = "; ".join(f"frr_one {name} {quote(command)}" for name, command in frr)
-        lines.append(f"frr_all {quote(' '.join(name for name, _ in frr))} {together} || {{ {singly}; }}")
+        lines.append(f"frr_all {quote(' '.join(name for name, _ in frr))} {together} || {{ may || vtysh=; {singly}; }}")
     if Part.LLDP in wanted:
         lines.append("run lldpctl 10 $sudo lldpctl -f json0")
-    if Part.KERNEL in wanted:
-        lines.append("run kernel4 10 ip -j -4 route show table main")
-        lines.append("run kernel6 10 ip -j -6 route show table main")
-    if Part.NEIGHBOURS in wanted:
-        lines.append("run neighbours 10 ip -j neigh show")
+    kernel = [("kernel4", "ip -j -4 route show table main"), ("kernel6", "ip -j -6 route show table main")]
+    asked_of_kernel = [
+        *(kernel if Part.KERNEL in wanted else ()),
+        *([("neighbours", "ip -j neigh show")] if Part.NEIGHBOURS in wanted else ()),
+    ]
+    if asked_of_kernel:
+        lines.append(f"ips '{'; '.join(f'begin {name}; {say}; end {name} $?' for name, say in asked_of_kernel)}'")
+    reader = _READER.strip().replace("@DB_S@", str(_DB_LIMIT_S))
     body = (
         _SHELL.replace("@DB_S@", str(_DB_LIMIT_S))
+        .replace("@DBS_S@", str(_DBS_LIMIT_S))
         .replace("@ITEMS@", str(SLICE_ITEMS))
         .replace("@MS@", str(SLICE_MS))
+        .replace("@DATABASES@", _DATABASES)
         .replace("@FRR_S@", str(_COMMAND_LIMIT_S))
         .replace("@LOCK@", quote(_LOCK_FOLDER))
         .replace("@LOCK_S@", str(_LOCK_WAIT_S))
         .replace("@PARTS@", "\n".join(lines))
     )
-    return f"lua={quote(lua())}\n{body.strip()}\nmain {token} </dev/null\n"
+    return f"lua={quote(lua())}\nreader={quote(reader)}\n{body.strip()}\nmain {token} </dev/null\n"
 
 
 def lua() -> str:

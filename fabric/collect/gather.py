@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import secrets
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fabric.collect.ask import COMMAND, script
 from fabric.collect.hosts import host_script, parse_host
@@ -64,18 +66,26 @@ class Raw:
         """The typed state, by today's parsers. CollectError when it holds nothing of ours."""
         out = zlib.decompress(self.stdout).decode("utf-8", "replace")
         err = zlib.decompress(self.stderr).decode("utf-8", "replace")
-        if self.kind == "host":
-            return parse_host(self.device, out, self.taken_at, self.source, errors=err, token=self.token)
-        return parse_switch(
-            self.device,
-            out,
-            self.taken_at,
-            self.source,
-            errors=err,
-            parts=[Part(part) for part in self.parts],
-            token=self.token,
-            duration_s=self.duration_s,
+        return _read(
+            self.kind, self.device, out, err, self.taken_at, self.duration_s, self.source, self.token, self.parts
         )
+
+
+def _read(
+    kind: str,
+    device: str,
+    out: str,
+    err: str,
+    taken_at: float,
+    duration_s: float,
+    source: str,
+    token: str,
+    parts: Iterable[str],
+) -> SwitchState | HostState:
+    if kind == "host":
+        return parse_host(device, out, taken_at, source, errors=err, token=token)
+    wanted = [Part(part) for part in parts]
+    return parse_switch(device, out, taken_at, source, errors=err, parts=wanted, token=token, duration_s=duration_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,21 +123,13 @@ class _Harvest:
             self.said(device, problem)
 
     def _read(self, device: str, answer: Answer) -> str | None:
-        raw = Raw(
-            device=device,
-            kind=self.kinds[device],
-            taken_at=answer.started_at or self.clock(),
-            duration_s=round(max(0.0, answer.ended_at - answer.started_at), 3),
-            source="ssh",
-            token=self.token,
-            parts=self.parts,
-            stdout=zlib.compress(answer.stdout.encode("utf-8", "replace"), 1),
-            stderr=zlib.compress(answer.stderr.encode("utf-8", "replace"), 1),
-        )
+        kind, taken_at = self.kinds[device], answer.started_at or self.clock()
+        took = round(max(0.0, answer.ended_at - answer.started_at), 3)
         if self.keep_raw:
-            self.raw.append(raw)
+            out, err = (zlib.compress(text.encode("utf-8", "replace"), 1) for text in (answer.stdout, answer.stderr))
+            self.raw.append(Raw(device, kind, taken_at, took, "ssh", self.token, self.parts, out, err))
         try:
-            state = raw.read()
+            state = _read(kind, device, answer.stdout, answer.stderr, taken_at, took, "ssh", self.token, self.parts)
         except CollectError as error:
             return str(error)
         if isinstance(state, HostState):
@@ -165,7 +167,7 @@ def collect(
     started = clock()
     harvest = _Harvest(kinds, token, tuple(sorted(part.value for part in wanted)), clock, progress, keep_raw)
     guard = threading.Lock()
-    with ThreadPoolExecutor(1, thread_name_prefix="railfab-parse") as reading:
+    with _no_cycles(), ThreadPoolExecutor(1, thread_name_prefix="railfab-parse") as reading:
 
         def done(device: str, result: Answer | TransportError) -> None:
             with guard:
@@ -186,6 +188,18 @@ def collect(
         missing=dict(sorted(harvest.missing.items(), key=lambda item: order[item[0]])),
     )
     return Collected(snapshot, tuple(sorted(harvest.raw, key=lambda raw: order[raw.device])))
+
+
+@contextmanager
+def _no_cycles() -> Iterator[None]:
+    """What is read is kept and in no cycle: looking for garbage all the while is a sixth of the work."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _not_silent(harvest: _Harvest, device: str) -> Callable[[object], None]:
@@ -224,15 +238,19 @@ def window(
     progress: Callable[[str, str | None], None] | None = None,
     hosts: Sequence[Target] = (),
     dropped: Mapping[str, HostState] | None = None,
+    keep_raw: bool = True,
 ) -> tuple[Collected, Collected]:
     """Two samples at least `seconds` apart: what counts (ports, counters, queues, sessions) first, then everything.
 
     The first is the baseline of checks. `seconds` is counted from the end of the first to the start of the second.
     """
-    first = collect(fabric, targets, ask, parts=WINDOW_PARTS, clock=clock, progress=progress)
+
+    def sample(parts: Iterable[Part], **more: Any) -> Collected:
+        return collect(fabric, targets, ask, parts=parts, clock=clock, progress=progress, keep_raw=keep_raw, **more)
+
+    first = sample(WINDOW_PARTS)
     sleep(max(0.0, seconds))
-    second = collect(fabric, targets, ask, parts=parts, clock=clock, progress=progress, hosts=hosts, dropped=dropped)
-    return first, second
+    return first, sample(parts, hosts=hosts, dropped=dropped)
 
 
 def over_reader(

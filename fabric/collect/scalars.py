@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 # Module power registers count 0.1 uW (CMIS): "-inf" means at or below this.
 DARK_DBM = -40.0
@@ -87,8 +88,15 @@ def utc_time(value: str | None) -> float | None:
 
 def clean(value: object) -> str:
     """Text from the wire made safe for a terminal and a report: one line, no control characters, at most 512 long."""
-    text = value if isinstance(value, str) else "" if value is None else str(value)
-    text = text[:_TEXT_LIMIT].strip()
+    if value is None:
+        return ""
+    return _clean((value if isinstance(value, str) else str(value))[:_TEXT_LIMIT])
+
+
+# Names of ports, addresses and words of state come thousands of times.
+@lru_cache(1 << 14)
+def _clean(text: str) -> str:
+    text = text.strip()
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else " " if char.isspace() else _STRANGE for char in text)

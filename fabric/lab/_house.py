@@ -7,6 +7,7 @@ at the real one but for those listed here; in a node / is read-only and /run, /t
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
@@ -173,15 +174,33 @@ def move_in(name: str, role: str, files: Mapping[str, str | bytes], hostname: st
     )
 
 
+# Where SONiC's libraries find the databases (sonic-swss-common:common/database_config.json).
+_DATABASES = {
+    "APPL_DB": (0, ":"),
+    "ASIC_DB": (1, ":"),
+    "COUNTERS_DB": (2, ":"),
+    "CONFIG_DB": (4, "|"),
+    "FLEX_COUNTER_DB": (5, ":"),
+    "STATE_DB": (6, "|"),
+}
+
+
 def _switch_folders() -> None:
     import pwd
 
-    for folder in ("/run/redis", "/run/frr", "/run/lldpd", f"{BOX}/sonic/frr", f"{BOX}/sonic/checkpoints"):
+    for folder in ("/run/redis/sonic-db", "/run/frr", "/run/lldpd", f"{BOX}/sonic/frr", f"{BOX}/sonic/checkpoints"):
         os.makedirs(folder)
     frr, redis = pwd.getpwnam("frr"), pwd.getpwnam("redis")
     os.chown("/run/frr", frr.pw_uid, frr.pw_gid)
     os.chown(f"{BOX}/sonic/frr", frr.pw_uid, frr.pw_gid)
     os.chown("/run/redis", 0, redis.pw_gid)
+    instance = {"hostname": "127.0.0.1", "port": 6379, "unix_socket_path": "/var/run/redis/redis.sock"}
+    databases = {
+        name: {"id": number, "separator": separator, "instance": "redis"}
+        for name, (number, separator) in _DATABASES.items()
+    }
+    with open("/run/redis/sonic-db/database_config.json", "w", encoding="ascii") as file:
+        json.dump({"INSTANCES": {"redis": instance}, "DATABASES": databases, "VERSION": "1.0"}, file, indent=4)
     for name in ("admin", "monitor"):
         account = pwd.getpwnam(name)
         _home(name, account.pw_uid, account.pw_gid)

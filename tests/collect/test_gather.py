@@ -126,7 +126,7 @@ def test_a_window_is_two_samples_with_the_pause_between() -> None:
     order: list[str] = []
 
     def ask(questions: Sequence[Question], done: Done) -> None:
-        order.append("kernel" if b"run kernel4" in questions[0].stdin else "counters")
+        order.append("kernel" if b"begin kernel4" in questions[0].stdin else "counters")
         for question in questions:
             done(question.target.name, says(question))
 

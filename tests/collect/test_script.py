@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
 import shutil
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +22,7 @@ from fabric.collect.switch import parse_switch
 from fabric.errors import CollectError
 from fabric.values.snapshot import NextHop
 from tests.collect import big
-from tests.collect.switch_box import Box, available, box
+from tests.collect.switch_box import _CLI, DATABASES, Box, available, box
 
 pytestmark = pytest.mark.skipif(not available(), reason="redis-server and redis-cli are not installed")
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
@@ -32,10 +35,24 @@ def _lock_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ask, "_LOCK_FOLDER", str(tmp_path))
 
 
-@pytest.fixture
-def switch(shared: Path) -> Iterator[Box]:
+def one_process(one: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switch says where its databases are, so that one process reads them all."""
+    instance = {"hostname": "127.0.0.1", "port": 1, "unix_socket_path": str(one.socket)}
+    databases = {name: {"id": n, "separator": ":", "instance": "redis"} for name, n in DATABASES.items()}
+    config = one.folder / "database_config.json"
+    config.write_text(
+        json.dumps({"INSTANCES": {"redis": instance}, "DATABASES": databases, "VERSION": "1.0"}, indent=4)
+    )
+    monkeypatch.setattr(ask, "_DATABASES", str(config))
+
+
+@pytest.fixture(params=["one process", "sonic-db-cli"])
+def switch(shared: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
+    """A switch that is read in both ways."""
     real = shared / "real"
     with box() as one:
+        if request.param == "one process":
+            one_process(one, monkeypatch)
         for name, file in (
             ("APPL_DB", "state/appl_db.json"), ("APPL_DB", "state/route/appl_db.json"),
             ("APPL_DB", "lldp/LLDP_ENTRY_TABLE.json"), ("ASIC_DB", "state/route/asic_db.json"),
@@ -188,6 +205,7 @@ def test_f101_a_command_that_never_returns_costs_only_its_part(switch: Box, monk
 
 
 def test_redis_that_does_not_answer_is_a_hole_in_every_part_of_it(switch: Box) -> None:
+    switch.stop()
     switch.shim("sonic-db-cli", "#!/bin/sh\necho 'Could not connect to Redis at 127.0.0.1:6379' >&2\nexit 1\n")
     out, errors, _ = switch.run(ask.script())
     state = parse_switch("leaf", out, 1.0, errors=errors)
@@ -195,6 +213,57 @@ def test_redis_that_does_not_answer_is_a_hole_in_every_part_of_it(switch: Box) -
     for part in ("ports", "asic", "counters", "queues", "config"):
         assert "Redis does not answer" in holes[part]
         assert getattr(state, part) is None
+    assert len(state.bgp or ()) == 3
+
+
+@pytest.mark.parametrize(
+    ("config", "python"),
+    [
+        ("{", None),
+        ('{"INSTANCES": {"redis": {"hostname": "127.0.0.1", "port": 1, "unix_socket_path": "/none"}}, '
+         '"DATABASES": {"APPL_DB": {"id": 0, "instance": "redis"}}}', None),
+        (None, "#!/bin/sh\nexit 1\n"),
+        (None, "#!/bin/sh\nprintf '\\n@@railfab begin db.APPL_DB\\n'\nkill -9 $$\n"),
+    ],
+    ids=["broken file", "other file", "python fails", "python is killed"],
+)  # fmt: skip
+def test_what_one_process_cannot_read_sonic_db_cli_does(
+    switch: Box, monkeypatch: pytest.MonkeyPatch, config: str | None, python: str | None
+) -> None:
+    one_process(switch, monkeypatch)
+    if config is not None:
+        Path(ask._DATABASES).write_text(config)
+    if python is not None:
+        switch.shim("python3", python)
+    out, errors, _ = switch.run(ask.script(), SHIM_SUDO_ALL="1")
+    state = parse_switch("leaf", out, 5.0, errors=errors)
+    assert state.holes == ()
+    assert (len(state.ports or ()), len(state.queues or ()), len(state.asic or ())) == (12, 60, 10)
+
+
+def test_both_ways_read_the_same(switch: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_process(switch, monkeypatch)
+    switch.shim("sonic-db-cli", "#!/bin/sh\nexit 1\n")
+    parts = {Part.PORTS, Part.COUNTERS, Part.QUEUES, Part.WATERMARKS, Part.CONFIG, Part.OPTICS, Part.APPL, Part.ASIC}
+    first = parse_switch("leaf", switch.run(ask.script(parts))[0], 5.0, parts=parts)
+    monkeypatch.setattr(ask, "_DATABASES", "/none")
+    switch.shim("sonic-db-cli", _CLI)
+    second = parse_switch("leaf", switch.run(ask.script(parts))[0], 5.0, parts=parts)
+    assert replace(first, clock=None, uptime_s=None) == replace(second, clock=None, uptime_s=None)
+
+
+def test_a_redis_that_hangs_costs_its_parts_and_not_the_rest(switch: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ask, "_DB_LIMIT_S", 1)
+    monkeypatch.setattr(ask, "_DBS_LIMIT_S", 3)
+    os.kill(switch.pid(), signal.SIGSTOP)
+    try:
+        out, errors, _ = switch.run(ask.script())
+    finally:
+        os.kill(switch.pid(), signal.SIGCONT)
+    state = parse_switch("leaf", out, 1.0, errors=errors)
+    holes = {hole.part: hole.reason for hole in state.holes}
+    for part in ("ports", "asic", "counters", "queues", "config"):
+        assert "no answer in time" in holes[part], part
     assert len(state.bgp or ()) == 3
 
 
