@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from nornir.core import Nornir
+from nornir.core.inventory import Hosts, Inventory
 from nornir.core.processor import Processor, Processors
 from nornir.core.state import GlobalState
 from nornir.core.task import Result, Task
@@ -205,7 +206,6 @@ class Roll:
         """
         if not names:
             return []
-        wanted = frozenset(names)
 
         def task(task: Task) -> Result:
             session: Session = task.host.get_connection(self._connection, task.nornir.config)
@@ -220,7 +220,7 @@ class Roll:
         )
         extra: list[Any] = list(self._processors(title, len(names))) if self._processors else []
         chosen = Nornir(
-            self._nornir.filter(filter_func=lambda host: host.name in wanted).inventory,
+            self._only(names),
             config=self._nornir.config,
             data=GlobalState(dry_run=False),
             processors=Processors(extra),
@@ -235,6 +235,12 @@ class Roll:
             else:
                 good.append(name)
         return good
+
+    def _only(self, names: Sequence[str]) -> Inventory:
+        # Not by a filter: a wave of thousands goes in batches, and each would look at every host.
+        whole = self._nornir.inventory
+        hosts = Hosts((name, whole.hosts[name]) for name in names if name in whole.hosts)
+        return Inventory(hosts, groups=whole.groups, defaults=whole.defaults)
 
     def anew(self, names: Iterable[str]) -> None:
         """These switches are as before the run: let their wave change them, with steps of new names."""

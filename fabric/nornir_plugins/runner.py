@@ -81,6 +81,9 @@ class _Round:
         end = None if self._runner.run_deadline_s is None else begun + self._runner.run_deadline_s
         workers = min(self._runner.num_workers, len(self._hosts))
         for _ in range(workers):
+            if not self._queue:
+                # Those that were started first have taken it all already.
+                break
             self._start_worker()
         try:
             with self._changed:
