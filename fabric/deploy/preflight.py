@@ -10,7 +10,7 @@ from fabric.change import digest, residue
 from fabric.deploy.reading import Reading
 from fabric.values.change import DeviceChange
 from fabric.values.device_config import DeviceConfig, Tables
-from fabric.values.plan import Plan, PortUse, SwitchPlan
+from fabric.values.plan import Plan, SwitchPlan
 from fabric.values.snapshot import LldpNeighbour
 
 DISK_NEEDED_KB = 64 * 1024
@@ -42,7 +42,7 @@ def identity(reading: Reading, plan: Plan) -> list[str]:
 def cabled_like(reading: Reading, plan: Plan) -> str | None:
     """Says so when most neighbours are those of another switch of the plan; a few wrong cables are not that."""
     switch = plan.switches[reading.device]
-    known = [row for row in reading.lldp if row.system_name.split(".")[0] in {*plan.switches, *plan.hosts}]
+    known = [row for row in reading.lldp if _names_a_port(row, plan)]
     if not known:
         return None
     right = sum(_matches(row, switch) for row in known)
@@ -59,13 +59,20 @@ def cabled_like(reading: Reading, plan: Plan) -> str | None:
     return f"its cables are those of {best}: {count} of {len(known)} neighbours match it, {right} match {switch.name}"
 
 
+def _names_a_port(row: LldpNeighbour, plan: Plan) -> bool:
+    """Whether a neighbour of the plan says which of its ports this is: a host's agent may give a MAC and no more."""
+    name = row.system_name.split(".")[0]
+    if name in plan.hosts:
+        return bool(plan.hosts[name].nics.keys() & {row.port_id, row.port_description})
+    return name in plan.switches
+
+
 def _matches(row: LldpNeighbour, switch: SwitchPlan) -> bool:
     """Whether a neighbour is the planned one of that port. Leaves of one pod differ only in the far end's port."""
     port = switch.ports.get(row.local_port)
     if port is None or row.system_name.split(".")[0] != port.peer_device:
         return False
-    ends = {port.peer_port, port.peer_alias} - {None}
-    return port.use is PortUse.HOST or bool(ends & {row.port_id, row.port_description})
+    return bool({port.peer_port, port.peer_alias} - {None} & {row.port_id, row.port_description})
 
 
 def already(reading: Reading, desired: DeviceConfig, change: DeviceChange) -> str | None:

@@ -25,7 +25,8 @@ _ON_CABLE: dict[Cause, frozenset[Cause]] = {
     Cause.CABLING_WRONG: _LIGHT
     | {Cause.LINK_MISMATCH}
     | _ROUTED
-    | {Cause.CABLING_DARK, Cause.QOS_CONFIG, Cause.MODULE},
+    # A switch of whose sessions none is up because every one of its cables goes elsewhere: two switches exchanged.
+    | {Cause.BGP_DEVICE, Cause.CABLING_DARK, Cause.QOS_CONFIG, Cause.MODULE},
     Cause.MODULE: _LIGHT | _ROUTED | {Cause.CABLING_DARK},
     Cause.LINK_MISMATCH: _LIGHT | _ROUTED | {Cause.CABLING_DARK},
     Cause.LINK_DOWN: _LIGHT | _ROUTED | {Cause.CABLING_DARK, Cause.CONGESTION},

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from fabric import lab
 from tests.deploy.twin_push import Push
 from tests.twin_fixtures import LabTwin, wait
 
@@ -292,6 +293,39 @@ def test_one_switch_is_down_at_plan_and_at_apply(twin: Push) -> None:
     assert {name: one["status"] for name, one in again["by"].items()} == {LEAF: "applied", OTHER: "applied"}, again
     is_pushed(twin, OTHER)
     twin.put_back()
+
+
+def test_two_leaves_racked_exchanged(twin: Push) -> None:
+    """Each is cabled as the other: refused at plan and at apply, before anything is sent; one finding of a check."""
+    plan = twin.planned({LEAF: SMALL, OTHER: SMALL})
+    plugged = {(end["device"], end["port"]) for one in lab.status(twin.twin.folder)["cables"] for end in one["ends"]}
+    ports = [port for device, port in sorted(plugged) if device == LEAF and (OTHER, port) in plugged]
+
+    def neighbour(switch: str) -> str | None:
+        return twin.twin.row(switch, "APPL_DB", "LLDP_ENTRY_TABLE:Ethernet256").get("lldp_rem_port_id")
+
+    wanted = {LEAF: neighbour(OTHER), OTHER: neighbour(LEAF)}
+    swapped = []
+    try:
+        for port in ports:
+            twin.twin.fault("swap", f"{LEAF}:{port}", f"{OTHER}:{port}")
+            swapped.append(port)
+        wait(lambda: {name: neighbour(name) for name in wanted} == wanted, 60, "LLDP to see the exchange")
+        run = twin.apply(plan, "--no-health", "--accept-mixed")
+        said = run["by"][LEAF]
+        assert (run["rc"], said["status"], run["by"][OTHER]["status"]) == (2, "refused", "skipped"), run
+        assert f"another box answers for {LEAF}: its cables are those of {OTHER}" in said["error"]
+        planned = json.loads(twin.railfab("plan", twin.intent, "--json").stdout)
+        refused = {one["name"]: one["error"] or "" for one in planned["devices"]}
+        found = json.loads(twin.railfab("check", twin.intent, "--json").stdout)["findings"]
+        assert [(one["code"], one["device"]) for one in found if one["status"] == "fail"] == [("TOPO-01", LEAF)]
+        for name, other in ((LEAF, OTHER), (OTHER, LEAF)):
+            assert f"its cables are those of {other}" in refused[name]
+            assert description(twin, switch=name) != "pushed"
+    finally:
+        for port in swapped:
+            twin.twin.fault("swap", f"{LEAF}:{port}", f"{OTHER}:{port}", undo=True)
+    twin.settled()
 
 
 # -- our own end -------------------------------------------------------------------------------------------------------
