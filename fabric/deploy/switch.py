@@ -224,7 +224,7 @@ class SwitchPush:
         self._must(
             "clear what an earlier way back left", f"rm -rf {quote(hand.folder)}/undoing {quote(hand.folder)}/undone"
         )
-        state = self.undo(f"undo-{int(time.time())}")
+        state = self.undo(f"undo-{time.time_ns()}")
         if saved:
             self.hand.session.open(self.order.deadlines.open)
             self._must("save", "config save -y", deadline_s=self.order.deadlines.patch)
