@@ -3,7 +3,8 @@
     railfab lab exec INTENT -- python benchmarks/reach.py INTENT [--rounds 6]
 
 The twin runs what it must (`plan`, `apply`). The floor is `ssh SWITCH true` to every compute switch at once with
-OpenSSH's defaults. What is given is the ratio of the best of each; the limit of both is 2. `benchmarks/twin.py` runs
+OpenSSH's defaults. `collect` is what `check` does, `with raw` also packs the raw answers as `railfab collect` keeps
+them. What is given is the ratio of the best of each; the limit is 2. `benchmarks/twin.py` runs
 this on the twin it brings up.
 """
 
@@ -53,12 +54,17 @@ def main() -> None:
         assert not made.unreachable, made.unreachable
         assert all(change.method == "none" for change in made.changes.values()), "the fabric runs something else"
 
-    def collected() -> None:
-        _, done = collect_over_ssh(plan.name, targets, login)
+    def collected(keep_raw: bool) -> None:
+        _, done = collect_over_ssh(plan.name, targets, login, keep_raw=keep_raw)
         assert not done.snapshot.missing, done.snapshot.missing
         assert all(not state.holes for state in done.snapshot.switches.values()), "a hole"
 
-    work: dict[str, Callable[[], None]] = {"floor": floor, "plan": planned, "collect": collected}
+    work: dict[str, Callable[[], None]] = {
+        "floor": floor,
+        "plan": planned,
+        "collect": lambda: collected(False),
+        "with raw": lambda: collected(True),
+    }
     for one in work.values():
         one()
     times: dict[str, list[float]] = {name: [] for name in work}
@@ -72,7 +78,7 @@ def main() -> None:
             "   ".join(f"{name} {took:5.2f} s ({took / last['floor']:.2f})" for name, took in last.items()), flush=True
         )
     best = {name: min(found) for name, found in times.items()}
-    ratios = ", ".join(f"{name} {best[name] / best['floor']:.2f}" for name in ("plan", "collect"))
+    ratios = ", ".join(f"{name} {took / best['floor']:.2f}" for name, took in best.items() if name != "floor")
     print(
         f"{len(targets)} switches, best of {given.rounds} against the floor's {best['floor']:.2f} s: {ratios}; limit 2"
     )
