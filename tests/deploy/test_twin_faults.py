@@ -261,7 +261,7 @@ def test_wrong_password(twin: Push) -> None:
     """Refused before anything is sent; the right one opens the same door."""
     plan = twin.planned({LEAF: SMALL})
     wrong = twin.apply(plan, "--no-health", RAILFAB_KEY="", RAILFAB_PASSWORD="not this one")
-    assert wrong["rc"] == 1
+    assert wrong["rc"] == 2  # nothing was sent to any switch
     assert wrong["by"][LEAF]["status"] == "failed"
     assert "no credential of admin was accepted" in wrong["by"][LEAF]["error"]
     assert "nothing was changed" in wrong["by"][LEAF]["state"]
